@@ -316,7 +316,7 @@ def write_dataset(
         groups: Any = None,
         task: Task | None = None,
         test_fraction: float | None = None,
-        positive: str | None = None,
+        positive: Any = None,
         scale: ScalingKind | None = None,
         rows_per_shard: int | None = None,
         shuffle: bool = True,
@@ -352,7 +352,7 @@ def write_dataset(
         None: regression if ``y`` holds fractions, or is lazy and holds floats; otherwise classification.
     test_fraction : float, default=None
         Share of the rows, drawn at random, for the split ``test``.
-    positive : str, default=None
+    positive : label, default=None
         This label against all others.
     scale : {"none", "minmax", "maxabs", "standard", "unit", "ball"}, default=None
         Scaling of the features, fitted on the training rows and applied to every later prediction. None:
@@ -538,10 +538,20 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         """
         ...
 
-    def save(self, path: Location) -> None:
+    def save(self, path: Location, *, overwrite: bool = False) -> None:
         """Write a model folder that :func:`distkern.load_model` reads.
 
-        A model that is already there stays until the new one is complete.
+        An existing model is replaced only once the new one is complete.
+
+        Parameters
+        ----------
+        path : folder or URL
+        overwrite : also replace a model with the metrics and report of a run, which are then removed
+
+        Raises
+        ------
+        InputError
+            If the folder holds files that are not a model's, or a run and not ``overwrite``.
         """
         ...
 
@@ -815,12 +825,12 @@ class AVMClassifier(_Classifier):
     average : bool, default=True
         The model is the mean of the last half of the iterates, not the last.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -843,10 +853,9 @@ class AVMClassifier(_Classifier):
     smoothness : float in [0.5, 9.5] or None, default=None
         The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -1028,12 +1037,12 @@ class CSVRGClassifier(_Classifier):
         projection='span', the objective is shown to be within this share of f(0) - f of its
         minimum.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -1056,10 +1065,9 @@ class CSVRGClassifier(_Classifier):
     smoothness : float in [0.5, 9.5] or None, default=None
         The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -1245,12 +1253,12 @@ class CellClassifier(_Classifier):
         deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the
         objective; the square loss is solved at once.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     theta : float in [0, 1) or None, default=None
@@ -1258,10 +1266,9 @@ class CellClassifier(_Classifier):
     mu : float in (0, 1] or None, default=None
         Weight of margins above the band against those below it; none: 0.4.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -1462,10 +1469,9 @@ class CellRegressor(_Regressor):
         Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
         deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -1662,12 +1668,12 @@ class DSGClassifier(_Classifier):
     steps_per_stage : int >= 1, float > 0 or None, default=None
         int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -1699,10 +1705,9 @@ class DSGClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -1960,10 +1965,9 @@ class DSGDensityRatio(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -2240,10 +2244,9 @@ class DSGGaussianProcessRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -2507,10 +2510,9 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -2784,10 +2786,9 @@ class DSGRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -2958,26 +2959,25 @@ class KernelClassifier(_Classifier):
     Parameters
     ----------
     algorithm : {"auto", "cells", "newton", "svrg", "dsg"}, default="auto"
-        The algorithm to fit, as its own estimator with default settings; auto: the best one on
-        held-out rows of a sample.
+        The algorithm to fit with default settings; auto: the best one on held-out rows of a sample.
     search : {"full", "quick"} or None, default="full"
-        How settings that the shape of the data leaves open are chosen on held-out rows; none: not
-        at all.
+        How to choose settings on held-out rows that the shape of the data leaves open; quick: among
+        fewer; none: not at all.
     memory_limit : int or str or None, default=None
-        Memory of a training process, as '512MiB' or in bytes: algorithms that need more are not
-        chosen; in jobs the job's memory_limit.
+        Memory of a training process, as '512MiB' or in bytes. An algorithm that needs more is not
+        chosen. Jobs use their own memory_limit.
     settings : dict or None, default=None
-        Hyperparameters of the chosen algorithm that override automatic ones; --set of any of them
-        is one.
+        Hyperparameters of the chosen algorithm that replace automatic ones; --set also takes their
+        names.
     probability : bool, default=True
         Whether the model is to give probabilities of classes.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     n_jobs : int >= 1, int <= -1 or None, default=None
         Threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
         few rows, else as Dask is configured. A Dask client that is active has workers of its own.
@@ -2985,10 +2985,9 @@ class KernelClassifier(_Classifier):
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -3118,17 +3117,16 @@ class KernelRegressor(_Regressor):
     Parameters
     ----------
     algorithm : {"auto", "cells", "newton", "svrg", "dsg"}, default="auto"
-        The algorithm to fit, as its own estimator with default settings; auto: the best one on
-        held-out rows of a sample.
+        The algorithm to fit with default settings; auto: the best one on held-out rows of a sample.
     search : {"full", "quick"} or None, default="full"
-        How settings that the shape of the data leaves open are chosen on held-out rows; none: not
-        at all.
+        How to choose settings on held-out rows that the shape of the data leaves open; quick: among
+        fewer; none: not at all.
     memory_limit : int or str or None, default=None
-        Memory of a training process, as '512MiB' or in bytes: algorithms that need more are not
-        chosen; in jobs the job's memory_limit.
+        Memory of a training process, as '512MiB' or in bytes. An algorithm that needs more is not
+        chosen. Jobs use their own memory_limit.
     settings : dict or None, default=None
-        Hyperparameters of the chosen algorithm that override automatic ones; --set of any of them
-        is one.
+        Hyperparameters of the chosen algorithm that replace automatic ones; --set also takes their
+        names.
     n_jobs : int >= 1, int <= -1 or None, default=None
         Threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
         few rows, else as Dask is configured. A Dask client that is active has workers of its own.
@@ -3136,10 +3134,9 @@ class KernelRegressor(_Regressor):
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -3302,12 +3299,12 @@ class NORMAClassifier(_Classifier):
     stages : int >= 1, default=4
         Passes over the rows; the model is measured after each.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -3339,10 +3336,9 @@ class NORMAClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -3561,10 +3557,9 @@ class NORMARegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -3760,12 +3755,12 @@ class NewtonClassifier(_Classifier):
     memory_limit : int or str or None, default=None
         Memory of a training process, as '512MiB' or in bytes; in jobs the job's memory_limit.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -3797,10 +3792,9 @@ class NewtonClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -4013,10 +4007,9 @@ class NewtonRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -4202,12 +4195,12 @@ class PegasosClassifier(_Classifier):
         shuffled: every row once, then again in another order; iid: draws with replacement within
         each block.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -4239,10 +4232,9 @@ class PegasosClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -4433,12 +4425,12 @@ class RBCDClassifier(_Classifier):
     order : {"shuffled", "iid"}, default="shuffled"
         shuffled: every block once a stage, in random order; iid: independent draws of blocks.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -4470,10 +4462,9 @@ class RBCDClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -4686,10 +4677,9 @@ class RBCDRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -5116,12 +5106,12 @@ class SBMDClassifier(_Classifier):
         shuffled: every row once, then again in another order; iid: draws with replacement within
         each block.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -5153,10 +5143,9 @@ class SBMDClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -5388,10 +5377,9 @@ class SBMDRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -5581,12 +5569,12 @@ class SDCAClassifier(_Classifier):
     tol : float >= 0, default=0.001
         Stop once the duality gap is at most this share of f(0) - f.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -5618,10 +5606,9 @@ class SDCAClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -5829,10 +5816,9 @@ class SDCARegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -6014,8 +6000,8 @@ class SIMBAClassifier(_Classifier):
     patience : int >= 1 or None, default=5
         Stop after this many stages without fewer held-out mistakes, keeping the best; none: never.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -6037,10 +6023,9 @@ class SIMBAClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -6232,12 +6217,12 @@ class SVRGClassifier(_Classifier):
         shuffled: every row once, then again in another order; iid: draws with replacement within
         each block.
     class_weight : dict, "balanced" or None, default=None
-        Weight w of each class: its losses count w times, and predict returns the class with the
-        largest w p; probabilities p are not affected.
+        Weight w of each class: its losses count w times, and the class with the largest w p is
+        predicted. Probabilities p do not depend on it.
     threshold : float in (0, 1), "balanced" or None, default=None
-        Probability of the second class from which on it is predicted; balanced: its weighted share
-        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
-        (w_0 + w_1). Stage figures ignore it.
+        The second class is predicted from this probability upwards; balanced: its weighted share of
+        the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). The figures of stages ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
         Scaling of each column, fitted on the training rows before all other passes and saved in the
         model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
@@ -6269,10 +6254,9 @@ class SVRGClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------
@@ -6505,10 +6489,9 @@ class SVRGRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
-        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
-        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
-        sets keep their stored precision.
+        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
+        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
+        partial_fit uses that of the first batch. Data sets keep their stored precision.
 
     Attributes
     ----------

@@ -107,6 +107,8 @@ def made(tmp_path_factory):
         ("predict m good.csv --proba --out p.csv", ["--proba", "--decision", "loss=logistic"]),
         ("predict r good.csv --proba --out p.csv", ["--proba: is for classifiers; leave it out"]),
         ("shard good.csv --like m --no-header --out x.zarr", ["leave --no-header out"]),
+        ("shard good.csv --text words --out x.zarr", ["no column 'words' (--text); the columns are 'age'"]),
+        ("shard lacks.csv --target state --task regression --out x.zarr", ["'a' is not a number (and"]),
         ("shard good.csv --id nope --out x.zarr", ["no column 'nope' (--drop, --id)"]),
         ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "the columns are 'age'"]),
         (

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 
 _MOST_NAMED = 5
+#: columns listed in a hint
+_MOST_SHOWN = 10
 
 
 def order_by_name(
@@ -60,6 +62,13 @@ def _listed(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:_MOST_NAMED]))
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return f"column{'s' * (len(names) > 1)} {shown}{more}"
+
+
+def near_column(name: str, names: Sequence[str]) -> str:
+    """Return a hint for a column that is not among ``names``: a similar name, or the first of them."""
+    close = difflib.get_close_matches(name, names, n=1)
+    shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
+    return f"did you mean {close[0]!r}?" if close else f"the columns are {shown}"
 
 
 def written(value: Any) -> str:

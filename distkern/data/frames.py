@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.held_out import Keys
-from distkern.core.names import order_by_name, plain_labels, written
+from distkern.core.names import near_column, order_by_name, plain_labels, written
 from distkern.core.python_words import warn
 from distkern.core.targets import keys_of_groups, targets_of_rows, weights_of_rows
 from distkern.data.columns._arrow import compute, in_one_piece, in_text, is_number, is_text, pa
@@ -85,10 +84,7 @@ class _Columns:
         """Return the columns without some existing ones."""
         for name in ignored:
             if name not in self.names:
-                close = difflib.get_close_matches(name, self.names, n=1, cutoff=0.0)
-                raise InputError(
-                    f"there is no column {name!r} to leave out", where="X", hint=f"did you mean {close[0]!r}?"
-                )
+                raise InputError(f"no column {name!r} (drop)", where="X", hint=near_column(name, self.names))
         return self.only([at for at, name in enumerate(self.names) if name not in ignored])
 
     def only(self, kept: Sequence[int]) -> _Columns:

@@ -43,23 +43,23 @@ RANDOM_STATE = Parameter(
 CLASS_WEIGHT = Parameter(
     None,
     (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING),
-    "weight w of each class: its losses count w times, and predict returns the class with the largest w p; "
-    "probabilities p are not affected",
+    "weight w of each class: its losses count w times, and the class with the largest w p is predicted. "
+    "Probabilities p do not depend on it",
 )
 
 THRESHOLD = Parameter(
     None,
     (Number(0, 1, open=(True, True)), Words("balanced"), NOTHING),
-    "probability of the second class from which on it is predicted; balanced: its weighted share of the "
-    "training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 / (w_0 + w_1). Stage "
-    "figures ignore it",
+    "the second class is predicted from this probability upwards; balanced: its weighted share of the "
+    "training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 / (w_0 + w_1). The "
+    "figures of stages ignore it",
 )
 
 MEMORY_LIMIT = Parameter(
     None,
     (Bytes(), NOTHING),
-    "memory of a training process, as '512MiB' or in bytes: algorithms that need more are not chosen; in "
-    "jobs the job's memory_limit",
+    "memory of a training process, as '512MiB' or in bytes. An algorithm that needs more is not chosen. "
+    "Jobs use their own memory_limit",
 )
 
 SCALE = Parameter(
@@ -86,9 +86,9 @@ METRIC = Parameter(
 DTYPE = Parameter(
     AUTO,
     (Words(AUTO, "float32", "float64"),),
-    "precision in which rows of arrays and frames are trained and predicted; auto: float32 for float32 rows "
-    "and for 4,000 rows or more, else float64; float64 too if columns are not centred and lie too far from 0 "
-    "for float32; partial_fit takes that of the first batch. Data sets keep their stored precision",
+    "precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000 rows on, else "
+    "float64, also if columns that are not centred lie too far from 0 for float32. partial_fit uses that of "
+    "the first batch. Data sets keep their stored precision",
 )
 
 #: parameter of classifiers whose loss is not a likelihood
@@ -102,19 +102,19 @@ CHOICE = {
     "algorithm": Parameter(
         AUTO,
         (Words(AUTO, *CHOOSABLE),),
-        "the algorithm to fit, as its own estimator with default settings; auto: the best one on held-out "
-        "rows of a sample",
+        "the algorithm to fit with default settings; auto: the best one on held-out rows of a sample",
     ),
     "search": Parameter(
         "full",
         (Words("full", "quick"), NOTHING),
-        "how settings that the shape of the data leaves open are chosen on held-out rows; none: not at all",
+        "how to choose settings on held-out rows that the shape of the data leaves open; quick: among fewer; "
+        "none: not at all",
     ),
     "memory_limit": MEMORY_LIMIT,
     "settings": Parameter(
         None,
         (Instance(dict, "{name: value}"), NOTHING),
-        "hyperparameters of the chosen algorithm that override automatic ones; --set of any of them is one",
+        "hyperparameters of the chosen algorithm that replace automatic ones; --set also takes their names",
     ),
 }
 

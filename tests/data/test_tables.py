@@ -392,7 +392,7 @@ def test_a_sparse_table_of_numbers_stays_sparse(tmp_path):
         (
             "x,c,y\n1,a,0\n2,b,1\n",
             {"categorical": {"d": "onehot"}},
-            "no column 'd' of categories; did you mean",
+            r"no column 'd' \(--categorical\); the columns are 'x', 'c'",
         ),
         ("x,c,y\n1,a,0\n2,b,1\n", {"categorical": {"c": "hash"}}, "unknown encoding of categories 'hash'"),
         ("x,c,y\n1,a,0\n2,b,1\n", {"drop": ["d"]}, r"no column 'd' \(--drop, --id\)"),

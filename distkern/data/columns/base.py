@@ -136,10 +136,9 @@ class AbstractColumn(ABC):
         if rows.size:
             word = words[indices[rows[0]]] or ""
             hint = parsed.hint or cls._hint(words[parsed.wrong[0]], reading)
-            refuse(
-                InputError(parsed.what.format(repr(word[:60])), where=place(int(rows[0])), hint=hint),
-                rows.size,
-            )
+            # a target of words has no other values
+            what = parsed.what.partition(", as other")[0] if reading.is_target else parsed.what
+            refuse(InputError(what.format(repr(word[:60])), where=place(int(rows[0])), hint=hint), rows.size)
         # index -1, for null, selects the last
         null = np.full((1, *parsed.values.shape[1:]), np.nan)
         numbers: Array = np.concatenate([parsed.values, null])[indices]

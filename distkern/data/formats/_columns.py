@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.names import order_by_name
+from distkern.core.names import near_column, order_by_name
 from distkern.core.targets import keys_of_texts, plain_targets
 from distkern.core.types import Floats
 from distkern.data.columns._arrow import in_numpy, is_label, is_number, is_text, pa
@@ -30,8 +29,6 @@ from distkern.data.formats.base import (
 )
 
 _EMPTY = "the value is missing (empty field)"
-#: most names listed in a message
-_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +203,7 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: i
 
 
 def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> InputError:
-    close = difflib.get_close_matches(wanted, names, n=1)
-    shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
-    hint = _other_delimiter(names) or (f"did you mean {close[0]!r}?" if close else f"the columns are {shown}")
+    hint = _other_delimiter(names) or near_column(wanted, names)
     return InputError(f"no column {wanted!r} ({role})", where=where, hint=hint)
 
 

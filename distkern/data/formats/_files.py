@@ -78,7 +78,7 @@ def _local(source: str) -> tuple[Sequence[str], bool]:
     folder, name = os.path.split(path)
     near: list[str] = []
     if os.path.isdir(folder or "."):
-        near = difflib.get_close_matches(name, os.listdir(folder or "."), n=1)
+        near = difflib.get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.7)
     hint = f"did you mean {os.path.join(folder, near[0])!r}?" if near else "check the path"
     what = "no file matches the pattern" if glob.has_magic(path) else "file not found"
     raise InputError(what, where=source, hint=hint)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError, Problems
+from distkern.core.names import near_column
 from distkern.data.columns import COLUMNS, AbstractColumn
 from distkern.data.columns._arrow import is_text, pa, value_type
 from distkern.data.columns._reading import (
@@ -226,10 +226,9 @@ class TableKinds(Refusals):
         if self.order is None:
             for name in self.kinds:
                 if name not in names:
-                    close = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
-                    hint = f"did you mean {close[0]!r}?" if close else "check the name"
-                    of = "texts" if self.kinds[name].kind == "text" else "categories"
-                    raise InputError(f"there is no column {name!r} of {of}", where=file, hint=hint)
+                    option = "--text" if self.kinds[name].kind == "text" else "--categorical"
+                    hint = near_column(name, names)
+                    raise InputError(f"no column {name!r} ({option})", where=file, hint=hint)
             self.order, self._is_named = tuple(names), has_header
         if has_header and self._is_named:
             return tuple(names)
