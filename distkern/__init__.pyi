@@ -854,7 +854,7 @@ class AVMClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -1069,7 +1069,7 @@ class CSVRGClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -1295,7 +1295,7 @@ class CellClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -1497,7 +1497,7 @@ class CellRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -1725,7 +1725,7 @@ class DSGClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -1983,7 +1983,7 @@ class DSGDensityRatio(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -2254,7 +2254,7 @@ class DSGGaussianProcessRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -2511,7 +2511,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -2790,7 +2790,7 @@ class DSGRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -3009,7 +3009,7 @@ class KernelClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -3157,7 +3157,7 @@ class KernelRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -3360,7 +3360,7 @@ class NORMAClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -3581,7 +3581,7 @@ class NORMARegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -3825,7 +3825,7 @@ class NewtonClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -4041,7 +4041,7 @@ class NewtonRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -4274,7 +4274,7 @@ class PegasosClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -4509,7 +4509,7 @@ class RBCDClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -4724,7 +4724,7 @@ class RBCDRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -5184,7 +5184,7 @@ class SBMDClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -5418,7 +5418,7 @@ class SBMDRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -5657,7 +5657,7 @@ class SDCAClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -5867,7 +5867,7 @@ class SDCARegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -6084,7 +6084,7 @@ class SIMBAClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -6318,7 +6318,7 @@ class SVRGClassifier(_Classifier):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
@@ -6552,7 +6552,7 @@ class SVRGRegressor(_Regressor):
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        rule by which the solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."
     updates_ : tuple
         of each of the last hundred updates its ``number``, its ``rows``, the error on them
         ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the

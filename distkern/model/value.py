@@ -146,7 +146,7 @@ class FittedModel(Told, AbstractModelKind):
     ended: str | None = fitted(
         'why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its minimum), '
         '"stages used up", "diverged", "stopped early", "stopped by a callback", or the rule by which the '
-        'solver stopped otherwise: "patience: ..." or "settled: ..."'
+        'solver stopped otherwise: "patience: ...", "settled: ..." or "stuck: ..."'
     )
     updates: tuple[dict[str, Any], ...] = fitted(
         "of each of the last hundred updates its ``number``, its ``rows``, the error on them ``before`` and "

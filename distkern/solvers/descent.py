@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,11 @@ class Point:
     gradient: Array
     sums: Sums | None
     balance: Array = field(default_factory=partial(np.zeros, (2, 0)))
+
+    def is_lower_than(self, other: Point, dtype: np.dtype[Any]) -> bool:
+        """Whether the objective is lower by more than its rounding, for features of this precision."""
+        rounding = _ROUNDING if dtype.itemsize == 4 else 0.0
+        return self.value < other.value - rounding * abs(other.value)
 
 
 def point_of(nu: float, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
@@ -121,10 +127,11 @@ def descend(
     tolerance: float,
     zero: float,
     decrement: Callable[[Array], float] | None = None,
+    bound: Callable[[Point], float] | None = None,
 ) -> Steps[Descent]:
     """At most ``most`` steps, until -g . d / 2 <= ``tolerance`` (``zero`` - f): d, the next step, would lower
     a parabola whose Hessian is the metric by so much. With a ``decrement`` of gradients that has to be as
-    small too.
+    small too. With a ``bound`` of f - min f at a point, until that is so small instead.
 
     Each step is a pass, unless it is too long: then shorter ones are tried, at the minimum of the cubic
     through the values and slopes at both ends, and at last those of the bound alone.
@@ -137,8 +144,8 @@ def descend(
         return (yield from measure(at))
 
     def is_far() -> bool:
-        left = -0.5 * _inner(best.gradient, direction)
-        if decrement is not None:
+        left = -0.5 * _inner(best.gradient, direction) if bound is None else bound(best)
+        if bound is None and decrement is not None:
             left = max(left, decrement(best.gradient))
         return left > tolerance * (zero - best.value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -95,6 +96,7 @@ class ByProducts:
             tolerance=self._solver.tol,
             zero=state.zero,
             length=(yield from length_of(problem, model, footprint)),
+            before=state.upper,
         )
         return found, found.point.at, {"sampled": False, "damping": 0.0}
 
@@ -165,6 +167,7 @@ def truncated_step(
     tolerance: float,
     zero: float,
     length: float | None = None,
+    before: float = math.inf,
 ) -> Steps[Descent]:
     """Conjugate gradients, which stop early (Dembo and Steihaug 1983), and a step in their direction.
 
@@ -176,10 +179,11 @@ def truncated_step(
     solve : P^-1, about the inverse Hessian there
     tolerance : share of zero - F, with the objective ``zero`` of the model 0, that may be left
     length : see :class:`~distkern.solvers.bounds.FreeConstant`; None without a constant
+    before : the bound at the start
 
     Returns
     -------
-    ``steps`` are the products, 0 if nothing in the direction is lower.
+    ``steps`` are the products, 0 if nothing in the direction is lower by more than rounding.
     """
     is_quadratic = model.risk.loss.is_quadratic
     if not len(start.gradient):
@@ -216,7 +220,9 @@ def truncated_step(
             problem, footprint, plain, along, found.step, nu, left=-found.residual, free=free(start)
         )
         bound = min(bound, max(of_step + after.value - start.value, 0.0))
-    return Descent(after, bound, found.products, found.products)
+    is_lower = bound <= max(left, 0.5 * before) or after.is_lower_than(start, problem.dtype)
+    is_rounding = found.gained <= left and not is_lower
+    return Descent(after, bound, 0 if is_rounding else found.products, found.products)
 
 
 @dataclass(frozen=True)
