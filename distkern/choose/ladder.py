@@ -121,8 +121,8 @@ def climb(
     3. On the first part, exact machines of 1,000 rows with the best of these maps (and with the best diagonal
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
        stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
-       more functions gain. Where all rows may be centres, this rung is left out. Exact machines that gain
-       nothing here are no finalists where all rows are up to 5,000.
+       more functions gain. This rung is left out where all rows may be centres, and for more than 1,024
+       columns. Exact machines that gain nothing here are no finalists where all rows are up to 5,000.
     4. Finalists, trained as they would be delivered (:mod:`distkern.choose.finalists`): linear machines and
        those over centres, on all rows of all parts, and the best two exact machines. These learn from the
        same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
@@ -159,7 +159,8 @@ def climb(
     wanted = [one.setting for one in rungs if one.score <= _NEAR * min(straight.score, smooth.score)]
     leading = _of_every_metric(tried)
     first = _first_exact(leading)
-    if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
+    is_narrow = rows.features.shape[1] <= _DIAGONAL_COLUMNS
+    if is_narrow and _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
         alone = folds[:1]
         at_step("exact machines", 2, 5)
         found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)

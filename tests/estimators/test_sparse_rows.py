@@ -12,8 +12,8 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.data.ingest import write_dataset
-from distkern.estimators.features import AbstractCoresetClassifier
 from distkern.estimators.loading import load_model
+from distkern.model.features import LandmarkModel
 from distkern.passes.machine import COMPILED_BYTES, PAGES_BYTES, WORKER_BASE_BYTES
 from distkern.runs.algorithms import algorithms
 from problems import topics
@@ -21,7 +21,7 @@ from runs import plan, train
 from small import slow_but
 
 every_algorithm = pytest.mark.parametrize(
-    "kind", [kind for kind in algorithms().values() if issubclass(kind, AbstractCoresetClassifier)]
+    "kind", [kind for kind in algorithms().values() if issubclass(kind.kind, LandmarkModel)]
 )
 
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_refused_by_name(data):
     with pytest.raises(ValueError, match="399 features, but CSVRGClassifier is expecting 400"):
         model.predict(sparse.csr_array(X[:, :399]))
     blocks = da.from_array(X, chunks=(20, 400)).map_blocks(sparse.csr_matrix)
-    with pytest.raises(InputError, match="blocks of the Dask array are of csr_matrix"):
+    with pytest.raises(InputError, match="blocks of the Dask array have type csr_matrix"):
         small().fit(blocks, y)
 
 
