@@ -132,8 +132,9 @@ def descend(
     """Make at most ``most`` steps, until -g . d / 2 <= ``tolerance`` (``zero`` - f) for the next step d.
 
     -g . d / 2 is the decrease of a parabola whose Hessian is the metric. A ``decrement`` of gradients must
-    also be that small; with a ``bound`` of f - min f at a point, only that. Each step is one pass unless it is too long; then shorter ones are tried, at the
-    minimum of the cubic through the values and slopes at both ends, and finally steps of the bound alone.
+    also be that small; with a ``bound`` of f - min f at a point, only that. Each step is one pass unless it
+    is too long; then shorter ones are tried, at the minimum of the cubic through the values and slopes at
+    both ends, and finally steps of the bound alone.
     """
     best, steps, passes = start, 0, 0
 
