@@ -1,5 +1,7 @@
 """Newton's method over explicit features: minima against SciPy and scikit-learn, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +17,7 @@ from distkern.maths.losses import LOSSES, find_loss
 from distkern.solvers import newton_matrices, newton_sums
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
+from distkern.solvers.newton_sums import RowSums
 from distkern.solvers.risk import Risk
 from feature_problems import exact_minimum, features_of_kind, heavy_tailed, train
 from reference import cut_blocks
@@ -352,3 +355,23 @@ def test_losses_without_curvature_are_refused(name):
 def test_what_the_hints_say():
     assert "nu" in solver().hint(Trouble.DIVERGED)
     assert "stages" in solver().hint(Trouble.UNFINISHED)
+
+
+def test_sums_that_rounding_leaves_indefinite_get_a_minimum():
+    generator = np.random.default_rng(0)
+    basis = np.linalg.qr(generator.normal(size=(80, 80)))[0]
+    true = (basis * np.geomspace(1e6, 1e-6, 80)) @ basis.T
+    rounding = generator.normal(scale=1e-4, size=true.shape)
+    weights = basis[:, :20] @ generator.normal(size=(20, 1))
+    slopes = -true @ weights + generator.normal(scale=1e-4, size=(80, 1))
+    n_rows, at_zero = 10_000, 0.5 * float((weights * (true @ weights)).sum())
+    sums = RowSums(true + rounding + rounding.T, slopes, np.zeros(0), n_rows, 1.0, n_rows, at_zero, 0.0)
+    assert np.linalg.eigvalsh(sums.gram)[0] < 0
+    definite = sums.definite()
+    assert definite.definite() is definite
+    found = definite.point(-np.linalg.solve(definite.gram, slopes), 1.0, 0.0, np.zeros((80, 1)))
+    # the true minimum is 0, and the indefinite parabola has none
+    assert abs(found.value) < 1e-6 * at_zero / n_rows
+    # sums of double precision stay as they are
+    exact = replace(sums, gram=true + 1e-6 * np.eye(80))
+    assert exact.definite() is exact
