@@ -27,7 +27,7 @@ from distkern.common.scores import by_group
 from distkern.common.types import Array
 from distkern.kernels.base import AbstractTileKernel
 from distkern.search.choice import best, is_better, not_worse
-from distkern.search.folds import Fold, MachineSetting, TriedMachine
+from distkern.search.folds import CENTRES, Fold, MachineSetting, TriedMachine
 from distkern.search.likelihoods import Likelihood, RidgePath
 from distkern.search.machines import SampleRows, values_over_all_rows
 
@@ -44,15 +44,17 @@ _RIDGE_ROWS = (2600, 2000)
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
-#: ratio to the loss of the machine beside it above which an exact machine is not searched further, and ratio
-#: to the best exact machine above which its width is not searched
-_FAR, _NEAR = 1.1, 1.2
+#: standard errors by which an exact machine that is worse is not searched further, and most kinds whose
+#: widths are searched
+_LIKELY, _WALKED = 1.0, 2
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5
 
 
-def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int) -> TriedMachine:
-    """A linear machine, or one over centres, with the best ridge for its own loss.
+def over_centres(
+    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int
+) -> tuple[TriedMachine, TriedMachine]:
+    """A linear machine, or one over centres, with the best ridge for its own loss, and one of fewer centres.
 
     Parameters
     ----------
@@ -63,7 +65,8 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
 
     Returns
     -------
-    the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows
+    the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows;
+    and the same over the first 384 centres
     """
     learned = folds[0].learned
     first = setting.ridge * _curvature(learned)
@@ -78,7 +81,13 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
         return tried[move]
 
     _walked(at, (1, -1))
-    return smoothest(tried.values())
+    found = smoothest(tried.values())
+    if setting.kernel is None:
+        return found, found
+    # the factor of the centres' matrix is triangular: the first features are those of the first centres
+    fewer = [(machines.of_first(CENTRES), asked) for machines, asked in walking]
+    losses = np.concatenate([_losses(*pair, found.setting.ridge) for pair in fewer])
+    return found, TriedMachine(found.setting, losses)
 
 
 def _walked(at: Callable[[int], TriedMachine], directions: Sequence[int]) -> TriedMachine:
@@ -100,27 +109,36 @@ def _walked(at: Callable[[int], TriedMachine], directions: Sequence[int]) -> Tri
 
 
 def on_more(
-    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, parts: Sequence[SampleRows] = ()
+    folds: Sequence[Fold],
+    walked: TriedMachine,
+    n_known: int,
+    n_centres: int,
+    parts: Sequence[SampleRows] = (),
 ) -> tuple[TriedMachine, list[TriedMachine]]:
     """The machine that :func:`over_centres` has found, learned from all rows of the folds.
+
+    Parameters
+    ----------
+    n_known : how many folds ``walked`` has learned from all rows of, the first ones
 
     Returns
     -------
     its losses on the rows that the folds hold out; and on each of some ``parts``, of rows that the first
     fold has not learned from
     """
-    everything: list[list[Array]] = []
-    for number, fold in enumerate(folds):
+    setting, losses = walked.setting, [walked.losses] if n_known else []
+    there: list[TriedMachine] = []
+    for number, fold in enumerate(folds[n_known:]):
         asked = [fold.asked, *(parts if number == 0 else ())]
         machines, _ = fold.beside(fold.learned, SampleRows.joined(asked)).delivered(setting, n_centres)
+        setting = replace(setting, size=(folds[0].learned.n_rows, machines.learned.shape[1] - 1))
         ends = np.cumsum([part.n_rows for part in asked])[:-1]
         decisions = np.split(machines.decisions(setting.ridge), ends)
         scored = [(Likelihood(part), own) for part, own in zip(asked, decisions, strict=True)]
-        everything.append([by_group(part.scores(own), part.group_keys) for part, own in scored])
-    size = folds[0].learned.n_rows, machines.learned.shape[1] - 1
-    setting = replace(setting, size=size)
-    found = TriedMachine(setting, np.concatenate([own[0] for own in everything]))
-    return found, [TriedMachine(setting, own) for own in everything[0][1:]]
+        own = [by_group(part.scores(own), part.group_keys) for part, own in scored]
+        losses.append(own[0])
+        there += [TriedMachine(setting, one) for one in own[1:]]
+    return TriedMachine(setting, np.concatenate(losses)), there
 
 
 def exact(
@@ -135,8 +153,8 @@ def exact(
 ) -> TriedMachine:
     """The best of some exact machines, with the best width and C for its own loss.
 
-    Each has its width searched, since the rows of the rungs may be too few to show how narrow kernels must
-    be, and then the best of them its C.
+    The best two that cannot be told apart have their widths searched, since the rows of the rungs may be too
+    few to show how narrow kernels must be, and then the best of them its C.
 
     Parameters
     ----------
@@ -145,7 +163,8 @@ def exact(
     most : rows that are learned from
     solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs ridge
         machines find the widths, and these machines C
-    beside : a machine over the same held-out rows. Settings that begin far above it are not searched
+    beside : a machine over the same held-out rows. Where all settings begin worse than it by more than chance,
+        they are not searched further
     is_wide, has_costs : whether other widths, and other C, are tried
     """
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
@@ -169,14 +188,20 @@ def exact(
         # kernels that are far too wide are all as bad, and no small step shows a gain
         return best([at(setting), at(setting, width=_WIDTH_FACTOR**-2)])
 
-    def is_far(setting: MachineSetting) -> bool:
-        first = at(setting)
-        return beside is not None and first.score > _FAR * beside.score and is_better(beside, first)
+    def is_far(found: TriedMachine) -> bool:
+        return own is solve and beside is not None and is_better(beside, found)
 
-    found = best([at(setting) for setting in settings])
-    if is_wide and (starts := [begun(setting) for setting in settings if not is_far(setting)]):
-        near = [one for one in starts if one.score <= _NEAR * best(starts).score]
+    def ranked(tried: Iterable[TriedMachine]) -> list[TriedMachine]:
+        return sorted(tried, key=lambda one: one.score)
+
+    first = ranked(at(setting) for setting in settings)
+    found = first[0]
+    if is_wide:
+        starts = ranked(begun(one.setting) for one in not_worse(first))
+        near = [] if is_far(starts[0]) else not_worse(starts, _LIKELY)[:_WALKED]
         found = best([found, *(_walked(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
+    if is_far(found):
+        return found
     if own is not solve:
         # the best C of ridge machines is another one
         tried.clear()
@@ -208,7 +233,7 @@ def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
 
 def first_near(tried: Sequence[TriedMachine]) -> TriedMachine:
     """The first of those that are not worse than the best one by more than a standard error."""
-    near = not_worse(sorted(tried, key=lambda one: one.score), 1.0)
+    near = not_worse(sorted(tried, key=lambda one: one.score), _LIKELY)
     return next(one for one in tried if any(one is other for other in near))
 
 

@@ -26,6 +26,7 @@ from distkern.search.choice import best as _best
 from distkern.search.choice import best_of_each, is_better, not_worse
 from distkern.search.finalists import Solve
 from distkern.search.folds import CENTRE_ROWS, RIDGES, Fold, MachineSetting, TriedMachine, joined
+from distkern.search.likelihoods import Likelihood
 from distkern.search.machines import Kernel, SampleRows
 
 #: pairs of rows to learn from and rows that are held out, all rows near some in the coordinates of a map
@@ -56,12 +57,14 @@ _BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
+#: share of the constants' loss below which classes are nearly apart, and losses of margins may do better than
+#: likelihoods; kernels whose machines over centres become finalists
+_APART, _BEST_KERNELS = 0.2, 2
 #: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
 #: there are at most 5,000 rows; and that number of rows
 _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
-#: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
-#: many times the loss of another learn from as many rows as they would be delivered with
-_NEAR, _FAR = 1.1, 1.3
+#: settings of a rung with up to so many times its least loss become finalists
+_NEAR = 1.1
 #: rows that the rungs hold out, and most folds for it
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
 #: outputs from which on ridges are searched on fewer rows
@@ -147,25 +150,35 @@ def climb(
     solve : see :func:`~distkern.search.finalists.exact`
     around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample
     """
-    everything = [_fold(rows, *part, seed) for part in parts]
+    everything = _folds(rows, parts, seed)
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
     n_learned = folds[0].learned.n_rows
     at_step("linear machines", 0, 5)
     straight = _best(joined([fold.straight(straight_map) for fold in folds]))
     at_step("kernels at centres", 1, 5)
-    tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
+    tried, leading = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, kinds = [straight, smooth], list[TriedMachine]()
-    wanted = [one.setting for one in rungs if one.score <= _NEAR * min(straight.score, smooth.score)]
-    leading = _of_every_metric(tried)
+    # few functions do not say which kernel is the best of more
+    kernels = not_worse(best_of_each(tried, lambda one: one.kernel.name), _LIKELY)[:_BEST_KERNELS]
+    least = _NEAR * min(straight.score, smooth.score)
+    wanted = [one.setting for one in (straight, *kernels) if one.score <= least]
     first = _first_exact(leading)
-    if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
+    some = finalists.walked(everything)
+    n_outputs = rows.targets.shape[1]
+    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
+    at_step("finalists at centres", 2, 5)
+    walks = [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
+    are_few = _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned
+    # exact machines have all functions, of which more must be worth something, and another loss
+    goes_on = any(_is_worth(walk, fewer) for walk, fewer in walks)
+    if are_few and (goes_on or _best(walk for walk, _ in walks).score < _APART * _of_constants(some)):
         alone = folds[:1]
-        at_step("exact machines", 2, 5)
+        at_step("exact machines", 3, 5)
         found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
         exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
         if all((one.map, one.kernel) != (few.setting.map, few.setting.kernel) for one in wanted):
-            wanted.append(few.setting)
+            walks.append(finalists.over_centres(some, few.setting, _LANDMARKS, walk_rows))
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
@@ -174,20 +187,15 @@ def climb(
         if _best(found).score <= enough * few.score:
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
-    some = finalists.walked(everything)
-    n_outputs = rows.targets.shape[1]
-    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
-    at_step("finalists at centres", 3, 5)
     # the simpler one of those that cannot be told apart
-    walked = finalists.first_near(
-        [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
-    )
+    walked = finalists.first_near([walk for walk, _ in walks])
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
     arena = everything
     if not is_dense:
         arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
     near = [] if is_dense else [one.asked for one in arena]
-    inexact, there = finalists.on_more(everything, walked.setting, _LANDMARKS, near)
+    n_known = len(some) if n_learned <= walk_rows and not near else 0
+    inexact, there = finalists.on_more(everything, walked, n_known, _LANDMARKS, near)
     expected = _of_all(walked, inexact, n_rows)
     worth = _WORTH * math.sqrt(_enrichment(rows))
     finalist: TriedMachine | None = None
@@ -197,7 +205,7 @@ def climb(
         some = finalists.walked(arena)
         compared = walked if is_dense else joined([[one] for one in there[: len(some)]])[0]
         few = finalist = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
-        if finalist.score < _FAR * compared.score:
+        if not is_better(compared, finalist):
             finalist = finalists.exact_on(arena, finalist, cell_rows, solve)
             if is_dense:
                 # both will learn from more rows, of which one may gain more than the other
@@ -231,8 +239,29 @@ def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetti
     return list(dict.fromkeys(one.setting for one in [*near[:_BEST_MAPS], *of_kernels]))
 
 
-def _fold(rows: SampleRows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
-    return Fold(rows.part(np.random.default_rng(seed).permutation(learned)), rows.part(asked))
+def _of_constants(folds: Sequence[Fold]) -> float:
+    """The mean loss of constants on classes; 0 of real targets, which all machines have the same loss of."""
+    if folds[0].learned.codes is None:
+        return 0.0
+    constants = Likelihood(folds[0].learned).constants
+    return float(
+        np.mean(
+            [
+                Likelihood(fold.asked).scores(constants + np.zeros((fold.asked.n_rows, 1))).mean()
+                for fold in folds
+            ]
+        )
+    )
+
+
+def _folds(
+    rows: SampleRows, parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]], seed: int
+) -> list[Fold]:
+    found: list[Fold] = []
+    for learned, asked in parts:
+        order = np.random.default_rng(seed).permutation(learned)
+        found.append(Fold(rows.part(order), rows.part(asked), found[0] if found else None))
+    return found
 
 
 def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
@@ -298,11 +327,10 @@ def choose_exact(
     is_wide : whether the kernels' widths are searched, or else as they are
     parts, n_rows, exact_rows, cell_rows, solve, around : as of :func:`climb`
     """
-    everything = [_fold(rows, *part, seed) for part in parts]
+    everything = _folds(rows, parts, seed)
     fold, leaders, width = everything[0], list(maps), 1.0
     if len(maps) > 1 or is_wide:
-        tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
-        leaders = _of_every_metric(tried)
+        tried, leaders = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
         width = _best(tried).kernel.width if is_wide else 1.0
     factors = _AROUND if is_wide else (1.0,)
     kinds = _best_of_each_kind(_exact([fold], leaders, kernels, width, factors, ridges))
@@ -340,7 +368,7 @@ def best_map(
     maps : those that are tried, the simplest first
     """
     learned, asked = part
-    tried = _over_centres([Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
+    tried, _ = _over_centres([Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
     found = best_of_each(tried, lambda one: one.setting.map)
     return min((one.setting.map for one in not_worse(found)), key=maps.index)
 
@@ -350,27 +378,39 @@ def _over_centres(
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
     widths: Sequence[float] = _WIDTHS,
-) -> list[TriedMachine]:
-    """The second rung: all maps with two kernels of their own width, then the best with all.
+) -> tuple[list[TriedMachine], list[MapChoice]]:
+    """The second rung: of many maps those that lead with one kernel on few rows, of these the best two with
+    two kernels, and these with all kernels and widths, on all folds.
 
     With many maps the best one of each kind of metric goes on too. Metrics of interactions are left out where
     no columns show any.
+
+    Returns
+    -------
+    the machines on all folds; and the maps that lead on the first fold, and the best one of each metric
     """
-    n_features = folds[0].learned.features.shape[1]
-    if any(choice.metric == "interactions" for choice in maps) and not len(folds[0].interacting):
+    first, *others = folds
+    if any(choice.metric == "interactions" for choice in maps) and not len(first.interacting):
         maps = [choice for choice in maps if choice.metric != "interactions"] or maps
+    if len(maps) > _SOME_MAPS and (first.learned.n_rows > 2 * _FEW_ROWS or others):
+        of_one = [(choice, kernels[:_COARSE][-1]) for choice in maps]
+        maps = _of_every_metric(first.over_centres(of_one, _FEW_ROWS), _SOME_MAPS)
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
-    if len(maps) > _SOME_MAPS and (folds[0].learned.n_rows > 2 * _FEW_ROWS or len(folds) > 1):
-        some = _of_every_metric(folds[0].over_centres(coarse, _FEW_ROWS), _SOME_MAPS)
-        coarse = [(choice, kernel) for choice in some for kernel in kernels[:_COARSE]]
-    tried = joined([fold.over_centres(coarse) for fold in folds])
+    tried = first.over_centres(coarse)
+    leading = _of_every_metric(tried)
+    best_maps = leading_maps(tried)
+    if others:
+        coarse = [pair for pair in coarse if pair[0] in best_maps]
+        known = [one for one in tried if one.setting.map in best_maps]
+        tried = joined([known, *(fold.over_centres(coarse) for fold in others)])
     fine = [
         (choice, kernel)
-        for choice in leading_maps(tried)
-        for kernel in _suited(n_features, choice, kernels, widths)
+        for choice in best_maps
+        for kernel in _suited(first.learned.features.shape[1], choice, kernels, widths)
         if (choice, kernel) not in coarse
     ]
-    return tried + joined([fold.over_centres(fine) for fold in folds])
+    tried += joined([fold.over_centres(fine) for fold in folds])
+    return tried, leading
 
 
 def _exact(

@@ -131,6 +131,13 @@ class RidgePath:
         self.coefficients = np.zeros((self.learned.shape[1], self.likelihood.n_outputs))
         self.coefficients[-1] = self.likelihood.constants
 
+    def of_first(self, n_features: int) -> RidgePath:
+        """Machines over the first features, all of them if there are no more, started from these ones."""
+        kept = np.r_[: min(n_features, self.learned.shape[1] - 1), -1]
+        path = RidgePath(self.learned[:, kept], self.asked[:, kept], self.likelihood)
+        path.coefficients = self.coefficients[kept]
+        return path
+
     def decisions(self, ridge: float) -> Array:
         """Decision values (n_asked, k) of held-out rows by the machine with this ridge."""
         self._descend(ridge)
@@ -188,7 +195,7 @@ def _times(matrix: Floats, values: Array) -> Array:
 
 def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
     """g -> (Z' diag(curvatures) Z + diag(regulariser))^-1 g."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_blas_funcs
 
     matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
     for start in range(0, len(rows), _STRIP):
@@ -200,10 +207,19 @@ def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[A
         # sums of single precision may be rounding in some directions, and the matrix only preconditions
         matrix[diagonal] += least * mean
         try:
-            factor = cho_factor(matrix)
+            factor, _ = cho_factor(matrix, lower=True)
         except LinAlgError:
             continue
-        return lambda right: np.asarray(cho_solve(factor, right))
+        (substitute,) = get_blas_funcs(("trsv",), (factor,))
+
+        def solve(right: Array) -> Array:
+            if right.shape[1] > 1:
+                return np.asarray(cho_solve((factor, True), right))
+            # which for a single vector is several times as fast
+            forth = substitute(factor, right[:, 0], lower=True)
+            return np.asarray(substitute(factor, forth, lower=True, trans=1)[:, None])
+
+        return solve
     scales = 1.0 / matrix.diagonal()
     return lambda right: scales[:, None] * right
 
