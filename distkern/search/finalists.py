@@ -163,8 +163,8 @@ def exact(
     most : rows that are learned from
     solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs ridge
         machines find the widths, and these machines C
-    beside : a machine over the same held-out rows. Where all settings begin worse than it by more than chance,
-        they are not searched further
+    beside : a machine over the same held-out rows. Where all settings begin worse than it by more than
+        chance, they are not searched further
     is_wide, has_costs : whether other widths, and other C, are tried
     """
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one

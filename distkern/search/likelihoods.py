@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -195,7 +196,7 @@ def _times(matrix: Floats, values: Array) -> Array:
 
 def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
     """g -> (Z' diag(curvatures) Z + diag(regulariser))^-1 g."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_blas_funcs
+    from scipy.linalg import LinAlgError, cho_factor
 
     matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
     for start in range(0, len(rows), _STRIP):
@@ -210,18 +211,21 @@ def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[A
             factor, _ = cho_factor(matrix, lower=True)
         except LinAlgError:
             continue
-        (substitute,) = get_blas_funcs(("trsv",), (factor,))
-
-        def solve(right: Array) -> Array:
-            if right.shape[1] > 1:
-                return np.asarray(cho_solve((factor, True), right))
-            # which for a single vector is several times as fast
-            forth = substitute(factor, right[:, 0], lower=True)
-            return np.asarray(substitute(factor, forth, lower=True, trans=1)[:, None])
-
-        return solve
+        return partial(_solved, factor)
     scales = 1.0 / matrix.diagonal()
     return lambda right: scales[:, None] * right
+
+
+def _solved(factor: Array, right: Array) -> Array:
+    """The solution (m, k) for a lower triangular factor."""
+    from scipy.linalg import cho_solve, get_blas_funcs
+
+    if right.shape[1] > 1:
+        return np.asarray(cho_solve((factor, True), right))
+    # which for a single vector is several times as fast
+    (substitute,) = get_blas_funcs(("trsv",), (factor,))
+    forth = substitute(factor, right[:, 0], lower=True)
+    return np.asarray(substitute(factor, forth, lower=True, trans=1)[:, None])
 
 
 def _conjugate_gradients(
