@@ -33,7 +33,7 @@ export DASK_CONFIG="${DASK_CONFIG:-$here/distkern.yaml}"
 
 start_scheduler() {
     dask scheduler --host 127.0.0.1 --port "$port" --dashboard-address "127.0.0.1:$dashboard" \
-        --preload distkern.dashboard.preload &
+        --preload distkern.show.live.preload &
     scheduler=$!
 }
 start_pool() {

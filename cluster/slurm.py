@@ -42,7 +42,7 @@ def options(arguments: argparse.Namespace) -> dict[str, Any]:
         "local_directory": arguments.scratch,
         "log_directory": arguments.logs,
         "scheduler_options": {
-            "preload": ["distkern.dashboard.preload"],
+            "preload": ["distkern.show.live.preload"],
             "dashboard_address": f"127.0.0.1:{arguments.dashboard_port}",
         },
         # leave in time, not in the middle of a task; Dask hands what they hold to others

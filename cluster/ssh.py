@@ -27,7 +27,7 @@ def options(arguments: argparse.Namespace) -> dict[str, Any]:
     scheduler = {
         "port": 8786,
         "dashboard_address": "127.0.0.1:8787",
-        "preload": ["distkern.dashboard.preload"],
+        "preload": ["distkern.show.live.preload"],
     }
     return {
         "hosts": [arguments.hosts[0], *arguments.hosts],

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from distkern.common.version import __version__ as __version__
+from distkern.core.version import __version__ as __version__
 
 #: public names beside the estimators -> where they are defined
 _HOMES = {
-    "Dataset": "distkern.storage.dataset",
-    "InputError": "distkern.common.errors",
-    "export": "distkern.export.onnx",
-    "kernel_matrix": "distkern.kernels",
+    "Dataset": "distkern.data.dataset",
+    "InputError": "distkern.core.errors",
+    "export": "distkern.model.export.onnx",
+    "kernel_matrix": "distkern.maths.kernels",
     "load_model": "distkern.estimators.loading",
-    "open_dataset": "distkern.storage.dataset",
-    "tune": "distkern.search.tuning.tune",
+    "open_dataset": "distkern.data.dataset",
+    "tune": "distkern.choose.tuning.tune",
     "write_dataset": "distkern.runs.writing",
 }
 
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> object:
     if value is None:
         hint = ""
         if name[:1] != "_":
-            from distkern.common.errors import nearest
+            from distkern.core.errors import nearest
 
             close = nearest(name, __dir__())
             hint = f"; did you mean {close!r}?" if close else ""

@@ -5,31 +5,31 @@ Written by ``python tests/stub.py``: change the docstrings and hyperparameters, 
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-from distkern.common.errors import InputError as InputError
-from distkern.common.sparse import Rows
-from distkern.common.types import Array
+from distkern.choose.tuning.tune import Tuned
+from distkern.core.errors import InputError as InputError
+from distkern.core.sparse import Rows
+from distkern.core.types import Array
+from distkern.data.build import Notice
+from distkern.data.dataset import Dataset as Dataset
+from distkern.data.dataset import Split
+from distkern.data.options import Impute
+from distkern.data.options import Task
+from distkern.data.scaling import Scaling
+from distkern.data.scaling import ScalingKind
+from distkern.data.store.parts import HeldParts
+from distkern.data.store.parts import StoredParts
+from distkern.data.store.places import Location
+from distkern.data.table import Table
 from distkern.engine.ending import Callback
 from distkern.estimators.density_ratio import PermutationTest
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.kernels import AbstractKernel
-from distkern.maps.mapping import RowMap
+from distkern.maths.kernels import AbstractKernel
+from distkern.maths.maps.mapping import RowMap
 from distkern.model.value import FittedModel
-from distkern.monitor.explanation import Explanation
-from distkern.monitor.history import History
-from distkern.search.tuning.tune import Tuned
+from distkern.show.explanation import Explanation
+from distkern.show.history import History
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.state import Settled
-from distkern.storage.build import Notice
-from distkern.storage.dataset import Dataset as Dataset
-from distkern.storage.dataset import Split
-from distkern.storage.options import Impute
-from distkern.storage.options import Task
-from distkern.storage.parts import HeldParts
-from distkern.storage.parts import StoredParts
-from distkern.storage.places import Location
-from distkern.storage.scaling import Scaling
-from distkern.storage.scaling import ScalingKind
-from distkern.storage.table import Table
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from numpy.typing import NDArray
@@ -814,7 +814,7 @@ class AVMClassifier(_Classifier):
     Attributes
     ----------
     landmarks_ : Rows
-        (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
+        (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
         sparse rows
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
@@ -847,10 +847,10 @@ class AVMClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -874,7 +874,7 @@ class AVMClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -1029,7 +1029,7 @@ class CSVRGClassifier(_Classifier):
     Attributes
     ----------
     landmarks_ : Rows
-        (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
+        (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
         sparse rows
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
@@ -1062,10 +1062,10 @@ class CSVRGClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -1089,7 +1089,7 @@ class CSVRGClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -1288,10 +1288,10 @@ class CellClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -1315,7 +1315,7 @@ class CellClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -1490,10 +1490,10 @@ class CellRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -1523,7 +1523,7 @@ class CellRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -1718,10 +1718,10 @@ class DSGClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -1745,7 +1745,7 @@ class DSGClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -1976,10 +1976,10 @@ class DSGDensityRatio(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -2003,7 +2003,7 @@ class DSGDensityRatio(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -2247,10 +2247,10 @@ class DSGGaussianProcessRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -2280,7 +2280,7 @@ class DSGGaussianProcessRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -2504,10 +2504,10 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -2531,7 +2531,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -2783,10 +2783,10 @@ class DSGRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -2816,7 +2816,7 @@ class DSGRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -2916,7 +2916,7 @@ class KernelClassifier(_Classifier):
 
     A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
     :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
-    log loss on rows that are held out; see :func:`distkern.search.ladder.climb`. With more columns it decides
+    log loss on rows that are held out; see :func:`distkern.choose.ladder.climb`. With more columns it decides
     between the first two, and sparse rows of 16,384 columns or more get the linear one. Cells that do not
     fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
     the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit
@@ -3002,10 +3002,10 @@ class KernelClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -3029,7 +3029,7 @@ class KernelClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -3150,10 +3150,10 @@ class KernelRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -3183,7 +3183,7 @@ class KernelRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -3324,7 +3324,7 @@ class NORMAClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -3353,10 +3353,10 @@ class NORMAClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -3380,7 +3380,7 @@ class NORMAClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -3551,7 +3551,7 @@ class NORMARegressor(_Regressor):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     model_ : FittedModel
         The fitted model as a value, whose fields are the other attributes: what functions of runs
@@ -3574,10 +3574,10 @@ class NORMARegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -3607,7 +3607,7 @@ class NORMARegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -3792,7 +3792,7 @@ class NewtonClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -3818,10 +3818,10 @@ class NewtonClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -3845,7 +3845,7 @@ class NewtonClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -4014,7 +4014,7 @@ class NewtonRegressor(_Regressor):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     model_ : FittedModel
         The fitted model as a value, whose fields are the other attributes: what functions of runs
@@ -4034,10 +4034,10 @@ class NewtonRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -4067,7 +4067,7 @@ class NewtonRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -4238,7 +4238,7 @@ class PegasosClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -4267,10 +4267,10 @@ class PegasosClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -4294,7 +4294,7 @@ class PegasosClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -4473,7 +4473,7 @@ class RBCDClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -4502,10 +4502,10 @@ class RBCDClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -4529,7 +4529,7 @@ class RBCDClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -4694,7 +4694,7 @@ class RBCDRegressor(_Regressor):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     model_ : FittedModel
         The fitted model as a value, whose fields are the other attributes: what functions of runs
@@ -4717,10 +4717,10 @@ class RBCDRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -4750,7 +4750,7 @@ class RBCDRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -4867,7 +4867,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -5148,7 +5148,7 @@ class SBMDClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -5177,10 +5177,10 @@ class SBMDClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -5204,7 +5204,7 @@ class SBMDClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -5388,7 +5388,7 @@ class SBMDRegressor(_Regressor):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     model_ : FittedModel
         The fitted model as a value, whose fields are the other attributes: what functions of runs
@@ -5411,10 +5411,10 @@ class SBMDRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -5444,7 +5444,7 @@ class SBMDRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -5621,7 +5621,7 @@ class SDCAClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -5650,10 +5650,10 @@ class SDCAClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -5677,7 +5677,7 @@ class SDCAClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -5837,7 +5837,7 @@ class SDCARegressor(_Regressor):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     model_ : FittedModel
         The fitted model as a value, whose fields are the other attributes: what functions of runs
@@ -5860,10 +5860,10 @@ class SDCARegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -5893,7 +5893,7 @@ class SDCARegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -6048,7 +6048,7 @@ class SIMBAClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -6077,10 +6077,10 @@ class SIMBAClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -6104,7 +6104,7 @@ class SIMBAClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -6282,7 +6282,7 @@ class SVRGClassifier(_Classifier):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
@@ -6311,10 +6311,10 @@ class SVRGClassifier(_Classifier):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -6338,7 +6338,7 @@ class SVRGClassifier(_Classifier):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
@@ -6522,7 +6522,7 @@ class SVRGRegressor(_Regressor):
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
         fitted on sparse rows; without rows unless the features are made of landmarks
     model_ : FittedModel
         The fitted model as a value, whose fields are the other attributes: what functions of runs
@@ -6545,10 +6545,10 @@ class SVRGRegressor(_Regressor):
     n_iter_ : int
         stages done, of the model that is kept
     history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
     importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
+        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
+        or None
     ended_ : str or None
         why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
         minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
@@ -6578,7 +6578,7 @@ class SVRGRegressor(_Regressor):
         (n_features_in_,) their names, where it had some
     table_ : Table or None
         how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
+        :class:`~distkern.data.table.Table`; else None
     target_name_ : str or None
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None

@@ -8,14 +8,14 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from distkern.common.sparse import SparseRows
-from distkern.common.types import AbstractGroup, AbstractSource, groups_of
+from distkern.core.sparse import SparseRows
+from distkern.core.types import AbstractGroup, AbstractSource, groups_of
 from distkern.engine.executors import open_executor
-from distkern.features import find_features
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.landmarks.base import RowLayout
-from distkern.losses import find_loss
+from distkern.maths.features import find_features
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses import find_loss
 from distkern.passes import Rounds
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem

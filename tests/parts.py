@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from distkern.storage.dataset import Split
-from distkern.storage.part import SplitPart, count_sides, held_out_parts, n_classes_of, sides_of
+from distkern.data.dataset import Split
+from distkern.data.part import SplitPart, count_sides, held_out_parts, n_classes_of, sides_of
 
 
 def parts_of(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import reference
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks

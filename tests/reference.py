@@ -407,7 +407,7 @@ def cut_blocks(
     features: np.ndarray, targets: np.ndarray | None, sizes: Sequence[int], weights: np.ndarray | None = None
 ) -> list[Any]:
     """The rows as blocks of the given sizes."""
-    from distkern.common.types import Block
+    from distkern.core.types import Block
 
     assert sum(sizes) == len(features)
     blocks = []

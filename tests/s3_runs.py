@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from distkern import CSVRGClassifier
-from distkern.monitor import metrics
-from distkern.storage import places
-from distkern.storage.dataset import Dataset
-from distkern.storage.ingest import write_dataset
+from distkern.data.dataset import Dataset
+from distkern.data.ingest import write_dataset
+from distkern.data.store import places
+from distkern.show import metrics
 from runs import train
 
 N_ROWS, N_FEATURES, STAGES = 1200, 6, 3

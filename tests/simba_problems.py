@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from distkern.common.sparse import SparseRows, stacked
-from distkern.common.types import ArrayGroup, Block
-from distkern.features.linear import Linear
+from distkern.core.sparse import SparseRows, stacked
+from distkern.core.types import ArrayGroup, Block
+from distkern.maths.features.linear import Linear
 from distkern.solvers.simba import SIMBA
 from feature_problems import train
 from reference import cut_blocks

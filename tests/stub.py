@@ -117,7 +117,7 @@ def text() -> str:
         "NDArray": "numpy.typing",
         "Sequence": "collections.abc",
         "RandomState": "numpy.random",
-        "Split": "distkern.storage.dataset",
+        "Split": "distkern.data.dataset",
     }
     sklearns = ("BaseEstimator", "ClassifierMixin", "OutlierMixin", "RegressorMixin", "TransformerMixin")
     names.homes |= dict.fromkeys(sklearns, "sklearn.base")

@@ -13,13 +13,13 @@ import pytest
 from sklearn.datasets import make_moons
 
 import distkern
-from distkern.common import registry
-from distkern.common.errors import InputError
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core import registry
+from distkern.core.errors import InputError
+from distkern.data.ingest import shard
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.runs.algorithms import algorithm
 from distkern.solvers.newton import Newton
-from distkern.storage.ingest import shard
 from pages import blocks
 
 PAGE = Path(distkern.__file__).parent / "ARCHITECTURE.md"

@@ -150,7 +150,7 @@ def test_every_algorithm_has_a_section_and_a_row(repository):
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, flags=re.M | re.S))
     assert set(sections) == {"auto", *solvers}
     for name in solvers:
-        assert f"(../../distkern/solvers/{name}.py)" in sections[name]
+        assert re.search(rf"\(../../distkern/solvers/(compare/)?{name}\.py\)", sections[name])
         assert re.search(r"^    \S|[Tt]he objective of `\w+`", sections[name], flags=re.M), name
         assert re.search(r"^- When: ", sections[name], flags=re.M), name
         assert re.search(r"Papers?: .*\b\d{4}", sections[name]), name

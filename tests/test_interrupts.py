@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from distkern.common import interrupts
+from distkern.core import interrupts
 
 
 def kill(number):
@@ -110,7 +110,7 @@ def test_a_command_that_does_not_end_is_ended(number, stuck):
     script = (
         "import os, threading\n"
         "from contextlib import suppress\n"
-        "from distkern.common import interrupts\n"
+        "from distkern.core import interrupts\n"
         "interrupts.GRACE = 0.1\n"
         "with interrupts.as_exceptions():\n"
         f"    with {stuck}:\n"
@@ -139,7 +139,7 @@ def test_what_is_heard_of_signals_is_closed_again():
 def test_a_process_that_does_not_end_after_its_command_is_ended():
     script = (
         "import os, threading, time\n"
-        "from distkern.common import interrupts\n"
+        "from distkern.core import interrupts\n"
         "interrupts.GRACE = 0.1\n"
         "try:\n"
         "    with interrupts.as_exceptions(ends_process=True):\n"

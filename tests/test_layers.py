@@ -27,127 +27,110 @@ MOST_LINES = 500
 
 #: folder, or folder in it that lies higher -> what its files may import beside themselves
 ARROWS = {
-    "common": (),
-    "losses": ("common",),
-    "samplers": ("common",),
-    "kernels": ("samplers", "common"),
-    "maps": ("kernels", "common"),
-    "columns": ("common",),
-    "formats": ("columns", "common"),
-    "passes": ("common",),
-    "storage": ("common", "columns", "formats"),
-    "bases": ("passes", "kernels", "samplers", "common"),
-    "landmarks": ("passes", "kernels", "common"),
-    "features": ("passes", "kernels", "samplers", "bases", "landmarks", "common"),
-    "solvers": (
-        "passes",
-        "losses",
-        "kernels",
-        "samplers",
-        "bases",
-        "landmarks",
-        "features",
-        "maps",
-        "search",
-        "common",
-    ),
-    "engine": ("passes", "solvers.base", "storage", "common"),
+    "core": (),
+    "passes": ("core",),
+    "maths": ("passes", "core"),
+    "data.columns": ("core",),
+    "data.formats": ("data.columns", "core"),
+    "data.store": ("core",),
+    "data": ("data.columns", "data.formats", "data.store", "core"),
+    "choose": ("maths", "core"),
+    "solvers": ("choose", "maths", "passes", "core"),
+    "choose.values": ("choose", "solvers", "maths", "passes", "core"),
+    "engine": ("solvers.base", "data", "data.store", "passes", "core"),
+    "show": ("engine.events", "data", "data.store", "core"),
+    "show.live": ("show", "engine.events", "core"),
     "model": (
         "solvers",
-        "losses",
-        "kernels",
-        "maps",
-        "bases",
-        "landmarks",
-        "features",
+        "maths",
         "passes",
         "engine.checkpoint",
         "engine.plan",
-        "storage",
-        "common",
-        "monitor.explanation",
-        "monitor.history",
-        "monitor.text",
+        "data",
+        "data.columns",
+        "data.store",
+        "show.explanation",
+        "show.history",
+        "core",
     ),
-    "monitor": ("engine.events", "storage", "common"),
-    "dashboard": ("engine.events", "monitor"),
+    "model.export": ("model", "maths", "data", "data.store", "core"),
     "runs": (
         "model",
-        "search",
-        "search.values",
+        "choose",
+        "choose.values",
         "solvers.base",
         "solvers.sample",
-        "bases",
-        "maps",
+        "maths.bases",
+        "maths.maps",
         "passes",
         "engine",
-        "storage",
-        "columns",
-        "common",
-        "monitor.explanation",
-        "monitor.history",
-        "monitor.metrics",
-        "monitor.text",
+        "data",
+        "data.columns",
+        "data.store",
+        "show.explanation",
+        "show.history",
+        "show.metrics",
+        "core",
     ),
-    "search": ("kernels", "maps", "common"),
+    "choose.tuning": ("choose", "runs", "model", "passes", "engine", "data", "data.store", "core"),
     "estimators": (
-        "search",
         "runs",
+        "choose",
         "model",
-        "monitor",
+        "show",
         "solvers",
-        "losses",
-        "kernels",
-        "maps",
-        "bases",
-        "landmarks",
-        "features",
+        "maths",
         "passes",
         "engine",
-        "storage",
-        "common",
+        "data",
+        "data.store",
+        "core",
     ),
-    "search.values": ("search", "solvers", "features", "passes", "common"),
-    "search.tuning": ("search", "runs", "model", "passes", "engine", "storage", "common"),
-    "export": ("losses", "kernels", "samplers", "bases", "maps", "model", "storage", "common"),
-    "jobs": ("engine.checkpoint", "engine.events", "storage", "common"),
-    "demo": ("common",),
+    "jobs": ("engine.checkpoint", "engine.events", "data", "data.store", "core"),
     "cli": (
         "runs",
         "model",
-        "search.tuning",
+        "choose.tuning",
         "estimators",
         "jobs",
-        "dashboard",
-        "monitor",
-        "demo",
+        "show",
+        "show.live",
         "engine",
         "solvers",
-        "losses",
-        "kernels",
-        "bases",
-        "landmarks",
-        "features",
+        "maths",
         "passes",
-        "storage",
-        "formats",
-        "common",
+        "data",
+        "data.formats",
+        "data.columns",
+        "data.store",
+        "core",
     ),
     "__main__": ("cli",),
-    "__init__": ("runs", "common"),
+    "__init__": ("runs", "core"),
+}
+
+#: folder of a family in maths -> the others there that its files may import
+FAMILIES = {
+    "losses": (),
+    "samplers": (),
+    "kernels": ("samplers",),
+    "maps": ("kernels",),
+    "bases": ("kernels", "samplers"),
+    "landmarks": ("kernels",),
+    "features": ("kernels", "samplers", "bases", "landmarks"),
 }
 
 #: third-party package -> the folders and files that may import it
 HOMES = {
-    "dask": ("engine/executors", "engine/dask", "dashboard"),
-    "distributed": ("engine/executors", "engine/dask", "dashboard"),
-    "bokeh": ("dashboard", "monitor/plots.py"),
+    "dask": ("engine/executors", "engine/dask", "show/live"),
+    "distributed": ("engine/executors", "engine/dask", "show/live"),
+    "bokeh": ("show/live", "show/plots.py"),
     "dask_ml": ("engine/dask",),
-    "zarr": ("storage/_zarr.py",),
+    "zarr": ("data/store/_zarr.py",),
     "click": ("cli",),
-    "pydantic": ("cli", "storage"),
-    "rich": ("cli", "monitor"),
-    "fsspec": ("formats", "storage"),
+    "pydantic": ("cli", "data"),
+    "rich": ("cli", "show"),
+    "fsspec": ("data",),
 }
 
 #: what lies at the top of the repository, beside files and folders whose names begin with a dot
@@ -159,13 +142,14 @@ IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c"
 
 def has_solver(path):
     """Whether a class in the file is a solver, and no template of others."""
-    module = import_module(f"distkern.solvers.{path.stem}")
+    inner = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    module = import_module(f"distkern.{inner}")
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type)]
     own = [kind for kind in kinds if kind.__module__ == module.__name__ and issubclass(kind, AbstractSolver)]
     return any(not kind.__name__.startswith("Abstract") for kind in own)
 
 
-SOLVERS = [path for path in sorted((PACKAGE / "solvers").glob("[a-z]*.py")) if has_solver(path)]
+SOLVERS = [path for path in sorted((PACKAGE / "solvers").rglob("[a-z]*.py")) if has_solver(path)]
 
 
 #: modules whose page says what a class that derives from theirs must give, and may
@@ -173,10 +157,10 @@ PAGES = {
     "solvers.base": ("AbstractSolver",),
     "solvers.explicit": ("AbstractExplicit",),
     "solvers.streamed": ("AbstractStreamed", "AbstractLoop", "BatchLoop"),
-    "bases.base": ("AbstractBasis",),
-    "losses.base": ("AbstractLoss", "AbstractElementwiseLoss"),
-    "kernels.base": ("AbstractKernel", "AbstractScaledKernel", "AbstractTileKernel"),
-    "columns.base": ("AbstractColumn",),
+    "maths.bases.base": ("AbstractBasis",),
+    "maths.losses.base": ("AbstractLoss", "AbstractElementwiseLoss"),
+    "maths.kernels.base": ("AbstractKernel", "AbstractScaledKernel", "AbstractTileKernel"),
+    "data.columns.base": ("AbstractColumn",),
     "model.value": ("FittedModel",),
     "estimators.base": ("AbstractClassifier", "AbstractRegressor"),
 }
@@ -229,6 +213,13 @@ def test_imports_point_downwards(imports):
             here, inner = folder(path), name.removeprefix("distkern.")
             allowed = [place for place in (here, *ARROWS[here]) if within(place, home(inner))]
             assert any(within(inner, place) for place in allowed), f"{path} must not import {name}"
+
+
+def test_families_import_downwards(imports):
+    for path, name in imports:
+        _, room, here, *_ = (*path.relative_to(PACKAGE.parent).parts, "")
+        if room == "maths" and name.startswith("distkern.maths."):
+            assert name.split(".")[2] in (here, *FAMILIES[here]), f"{path} must not import {name}"
 
 
 def test_third_party_packages_stay_in_their_folders(imports):
@@ -366,7 +357,7 @@ def test_files_are_short():
 
 def test_workers_do_not_pay_for_heavy_packages():
     code = (
-        "import sys, distkern.solvers.csvrg, distkern.storage.dataset, distkern.passes\n"
+        "import sys, distkern.solvers.csvrg, distkern.data.dataset, distkern.passes\n"
         "heavy = {'sklearn', 'pandas', 'numba', 'pyarrow', 'rich', 'click', 'scipy'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
@@ -378,7 +369,7 @@ def test_workers_do_not_pay_for_heavy_packages():
 def test_a_driver_of_stored_data_imports_no_dask_arrays():
     code = (
         "import sys, distkern.cli.training, distkern.runs.run, distkern.engine.executors.cluster\n"
-        "import distkern.dashboard, distkern.monitor.terminal, distkern.monitor.report\n"
+        "import distkern.show.live, distkern.show.terminal, distkern.show.report\n"
         "import distkern.cli.evaluation_page, distkern.cli.tuning\n"
         "print(sorted({'dask.array', 'sparse', 'numba', 'bokeh'} & set(sys.modules)))"
     )
@@ -408,4 +399,4 @@ def test_arrays_of_tiles_are_written_in_one_place(trees):
             if isinstance(node, ast.Call) and any(word.arg == "out" for word in node.keywords):
                 is_numpy = ast.unparse(node.func).startswith("np.")
                 here = path.relative_to(PACKAGE).as_posix()
-                assert not is_numpy or here == "common/tiles.py", f"{path}:{node.lineno}: use common.tiles"
+                assert not is_numpy or here == "core/tiles.py", f"{path}:{node.lineno}: use core.tiles"

@@ -10,7 +10,7 @@ import pytest
 import distkern
 from distkern import KernelClassifier, NewtonClassifier, NewtonRegressor
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y = np.arange(60) % 2

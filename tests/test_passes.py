@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distkern.common.types import Block
+from distkern.core.types import Block
 from distkern.passes import Cost, Stream, Visit, epoch_visits, pieces
 from distkern.passes.base import completed
 from reference import PlainRunner, cut_blocks

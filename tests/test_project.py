@@ -8,7 +8,7 @@ import tomllib
 import pytest
 import yaml
 
-from distkern.common.version import __version__
+from distkern.core.version import __version__
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from distkern.demo.digits import VirtualDigits
-from distkern.storage.ingest import write_dataset
+from distkern.data.digits import VirtualDigits
+from distkern.data.ingest import write_dataset
 from pages import Reader, blocks, write_examples
 
 REPORT = Path("workflows/defaults/reports/beside.md")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from cluster_processes import finish, kill_after, start_code
-from distkern.common.errors import InputError
-from distkern.storage.dataset import open_dataset
+from distkern.core.errors import InputError
+from distkern.data.dataset import open_dataset
 
 KILLS = 20
 CODE = """
 import sys
-from distkern.storage.ingest import shard
+from distkern.data.ingest import shard
 print("started", flush=True)
 shard(sys.argv[1], sys.argv[2], seed=int(sys.argv[3]), rows_per_shard=2000, overwrite=True)
 """

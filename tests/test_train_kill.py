@@ -11,9 +11,9 @@ import pytest
 
 from cluster_processes import Processes, finish, settings_of, start_distkern, wait_for, worker_processes
 from distkern import CSVRGClassifier
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.storage.ingest import write_dataset
 from problems import waves
 from runs import train
 

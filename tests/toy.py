@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from distkern.common.types import AbstractGroup, AbstractSource, Block, groups_of
+from distkern.core.types import AbstractGroup, AbstractSource, Block, groups_of
 from distkern.passes import (
     AbstractFollower,
     AbstractResident,

@@ -116,7 +116,7 @@ def asked(walk):
         for caller, callee in pairs
         if callee.replace("/", ".").startswith(tuple(f"{room}." for room in HIGH))
         and "." in callee.partition(":")[2]
-        and not caller.startswith(("engine/events.py", "common/python_words.py:in_python"))
+        and not caller.startswith(("engine/events.py", "core/python_words.py:in_python"))
     ]
     return sorted(found)
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from distkern.monitor.page import Html, heading, note, page
-from distkern.monitor.page import table as html_table
+from distkern.show.page import Html, heading, note, page
+from distkern.show.page import table as html_table
 from workflows.curves import Band, Points, draw
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import distkern
-from distkern.common.sparse import SparseRows
-from distkern.storage.ingest import write_dataset
+from distkern.core.sparse import SparseRows
+from distkern.data.ingest import write_dataset
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _reduced(X: Any, fresh: Any, components: int) -> tuple[np.ndarray, np.ndarra
 
 def digits(folder: Path, n_rows: int, n_test: int, classes: Sequence[int] | None = None) -> Subset:
     """Virtual handwritten digits, of all classes or two of them, where no data set is given."""
-    from distkern.demo.digits import VirtualDigits
+    from distkern.data.digits import VirtualDigits
 
     name = "digits" if classes is None else "digits-" + "-".join(map(str, classes))
     out = folder / f"{name}-{n_rows}.zarr"

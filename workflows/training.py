@@ -16,8 +16,8 @@ import numpy as np
 
 import distkern
 from distkern.cli.main import main
-from distkern.common import processes
-from distkern.storage.ingest import write_dataset
+from distkern.core import processes
+from distkern.data.ingest import write_dataset
 from workflows.processes import peak_bytes
 from workflows.records import Record
 from workflows.subsets import gathered

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from distkern.cli import options
-from distkern.common.parameters import Parameter
+from distkern.core.parameters import Parameter
 
 #: the name that stands for the algorithm that suits the data
 CHOSEN = "auto"
@@ -39,8 +39,8 @@ def algorithms(name: str | None, as_json: bool) -> None:
 
 
 def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
-    """Facts on one algorithm, or on all; raises :class:`~distkern.common.errors.InputError` if unknown."""
-    from distkern.common.errors import unknown_name
+    """Facts on one algorithm, or on all; raises :class:`~distkern.core.errors.InputError` if unknown."""
+    from distkern.core.errors import unknown_name
     from distkern.solvers.base import SOLVERS
 
     if name not in (None, CHOSEN, *SOLVERS):

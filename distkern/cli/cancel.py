@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from distkern.cli import known_jobs, options
-from distkern.storage.places import Place
+from distkern.data.store.places import Place
 
 
 @click.command()
@@ -23,7 +23,7 @@ def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
     Example:
       distkern cancel csvrg-20250131-235959-1a2b3c4d
     """
-    from distkern.common.errors import InputError
+    from distkern.core.errors import InputError
     from distkern.jobs.record import OVER
 
     with known_jobs.ask(scheduler) as asked:

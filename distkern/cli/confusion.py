@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from distkern.common.names import written
-from distkern.monitor.text import in_percent
+from distkern.core.names import written
+from distkern.core.text import in_percent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

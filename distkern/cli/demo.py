@@ -12,11 +12,11 @@ import click
 
 from distkern.cli import options
 from distkern.cli.shard import telling
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 if TYPE_CHECKING:
-    from distkern.monitor.terminal import Terminal
-    from distkern.storage.dataset import Dataset
+    from distkern.data.dataset import Dataset
+    from distkern.show.terminal import Terminal
 
 _ROW_BYTES = 64 * 4
 #: a sensible model of the digits in a minute; the user's own data gets the algorithm's defaults
@@ -100,7 +100,7 @@ def _run(
     from distkern.cli.job import Job
     from distkern.cli.supervision import driving
     from distkern.cli.training import run_job
-    from distkern.monitor.terminal import Terminal
+    from distkern.show.terminal import Terminal
 
     started = time.monotonic()
     path = folder / ("digits.zarr" if data is None else f"{_stem(data)}.zarr")
@@ -137,7 +137,7 @@ def summary(
 ) -> list[str]:
     """The closing lines of the demo."""
     from distkern.cli.training import memory_line
-    from distkern.monitor.text import in_bytes, in_percent, in_time
+    from distkern.core.text import in_bytes, in_percent, in_time
 
     features = dataset.n_rows * dataset.n_features * 4
     limit = job.workers * job.memory_limit
@@ -170,9 +170,9 @@ def summary(
 
 def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
     """Lines about the model that `auto` chooses for some of the rows."""
+    from distkern.core.text import in_percent, in_time
     from distkern.engine.executors import open_executor
     from distkern.estimators.auto import KernelClassifier
-    from distkern.monitor.text import in_percent, in_time
 
     train, started = dataset.train, time.monotonic()
     n_rows = min(train.n_rows, _CHOSEN_ROWS, max(1, _CHOSEN_BYTES // (8 * train.row_numbers)))
@@ -227,8 +227,8 @@ def _rows_beyond(n_bytes: int) -> int:
 
 
 def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Terminal) -> Dataset:
-    from distkern.demo.digits import VirtualDigits
-    from distkern.storage.ingest import write_dataset
+    from distkern.data.digits import VirtualDigits
+    from distkern.data.ingest import write_dataset
 
     kept = _reuse(path, overwrite, terminal)
     if kept is not None:
@@ -259,7 +259,7 @@ def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Termina
 def _own(
     path: Path, file: str, target: str | None, seed: int, overwrite: bool, terminal: Terminal
 ) -> Dataset:
-    from distkern.storage.ingest import shard
+    from distkern.data.ingest import shard
 
     kept = _reuse(path, overwrite, terminal)
     if kept is not None:
@@ -283,7 +283,7 @@ def _own(
 def _reuse(path: Path, overwrite: bool, terminal: Terminal) -> Dataset | None:
     if overwrite or not path.exists():
         return None
-    from distkern.storage.dataset import open_dataset
+    from distkern.data.dataset import open_dataset
 
     dataset = open_dataset(path)
     terminal.line(f"using the data set {path} of an earlier run; --overwrite makes it again")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.common.errors import InputError
-from distkern.storage.places import Place
+from distkern.core.errors import InputError
+from distkern.data.store.places import Place
 
 if TYPE_CHECKING:
+    from distkern.data.dataset import Split
     from distkern.runs.evaluation import Evaluation
-    from distkern.storage.dataset import Split
 
 #: whose names and confusion are in the JSON
 _MOST_LABELS = 100
@@ -89,11 +89,11 @@ def evaluate(
       distkern evaluate m --data covtype.zarr
       distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
     """
+    from distkern.data.table import told_unknown
     from distkern.estimators.loading import load_model
-    from distkern.monitor.terminal import Terminal
     from distkern.runs.given import unknown_columns
     from distkern.runs.run import evaluations
-    from distkern.storage.table import told_unknown
+    from distkern.show.terminal import Terminal
 
     if html is not None:
         _check_page(html)
@@ -112,7 +112,7 @@ def evaluate(
     if html is not None:
         from distkern.cli.evaluation_page import evaluation_page
         from distkern.cli.training import target_of
-        from distkern.storage.atomic import write_text_atomic
+        from distkern.data.store.atomic import write_text_atomic
 
         page = evaluation_page(
             f"{model} on {data}", type(fitted).__name__, measured, target_of(fitted.model_)
@@ -176,7 +176,7 @@ def _record(evaluation: Evaluation) -> dict[str, Any]:
 
 def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
     """Rows of a table: the name of a figure and its value on each split."""
-    from distkern.monitor.text import in_number, in_percent, in_time
+    from distkern.core.text import in_number, in_percent, in_time
 
     figures = [evaluation.figures for evaluation in measured.values()]
     rows = [["rows", *(f"{own['n']:,}" for own in figures)]]

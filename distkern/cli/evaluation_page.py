@@ -9,7 +9,8 @@ import numpy as np
 
 from distkern.cli.confusion import mistakes
 from distkern.cli.evaluate import figure_rows
-from distkern.monitor.page import (
+from distkern.core.text import in_percent
+from distkern.show.page import (
     Axis,
     Bars,
     Curve,
@@ -24,12 +25,11 @@ from distkern.monitor.page import (
     table,
     tiles,
 )
-from distkern.monitor.style import STYLES, short_number
-from distkern.monitor.templates import TEMPLATES
-from distkern.monitor.text import in_percent
+from distkern.show.style import STYLES, short_number
+from distkern.show.templates import TEMPLATES
 
 if TYPE_CHECKING:
-    from distkern.common.choices import Compared
+    from distkern.core.choices import Compared
     from distkern.runs.evaluation import Evaluation
     from distkern.runs.ranking import Calibration, RankingFigures
 

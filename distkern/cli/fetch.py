@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import click
 
 from distkern.cli import known_jobs, options
-from distkern.storage.places import Place, resolved
+from distkern.data.store.places import Place, resolved
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
+    from distkern.data.dataset import Dataset
     from distkern.jobs.record import Record
-    from distkern.storage.dataset import Dataset
 
 
 @click.command()
@@ -30,10 +30,10 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     Example:
       distkern fetch csvrg-20250131-235959-1a2b3c4d --out m
     """
-    from distkern.common.errors import InputError
-    from distkern.monitor.metrics import rewrite
+    from distkern.core.errors import InputError
+    from distkern.data.store.atomic import staged_folder
     from distkern.runs.persistence import read_model, save_model
-    from distkern.storage.atomic import staged_folder
+    from distkern.show.metrics import rewrite
 
     with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)
@@ -60,12 +60,12 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
 
 def _write_pages(record: Record, source: Place, target: Path, model: Any) -> None:
     """Write the report, and the trials of a search with their page, anew; pages are never copied."""
+    from distkern.choose.tuning.record import SearchFolder
     from distkern.cli.job import Job
     from distkern.cli.training import run_facts
     from distkern.cli.tuning import JOBS, search_folder
-    from distkern.common.errors import CorruptDataError, DistkernError
-    from distkern.monitor.report import write_report
-    from distkern.search.tuning.record import SearchFolder
+    from distkern.core.errors import CorruptDataError, DistkernError
+    from distkern.show.report import write_report
 
     try:
         job = Job(**{key: value for key, value in record.description.items() if key != JOBS})
@@ -98,9 +98,9 @@ def _seen(data: str, source: Place) -> Dataset:
     DistkernError
         If the data set lies elsewhere, or cannot be opened.
     """
-    from distkern.common.errors import InputError
-    from distkern.storage.dataset import open_dataset
-    from distkern.storage.places import URLPlace, place_of
+    from distkern.core.errors import InputError
+    from distkern.data.dataset import open_dataset
+    from distkern.data.store.places import URLPlace, place_of
 
     place = place_of(data)
     if isinstance(place, URLPlace):
@@ -115,10 +115,10 @@ def _seen(data: str, source: Place) -> Dataset:
 
 
 def _write_search_page(job: Job, dataset: Dataset) -> None:
+    from distkern.choose.tuning.record import Task, TuningCandidate
+    from distkern.choose.tuning.runner import Watcher, Where
     from distkern.cli.tuning import search_of, searched
-    from distkern.common.errors import CorruptDataError
-    from distkern.search.tuning.record import Task, TuningCandidate
-    from distkern.search.tuning.runner import Watcher, Where
+    from distkern.core.errors import CorruptDataError
 
     class Reading(Watcher):
         def began(self, candidate: TuningCandidate, task: Task) -> None:

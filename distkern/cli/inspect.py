@@ -10,11 +10,11 @@ import click
 import numpy as np
 
 from distkern.cli import options
-from distkern.common.choices import Compared
-from distkern.common.errors import InputError
-from distkern.common.labels import label_texts, plain_labels
-from distkern.monitor.text import in_bytes
-from distkern.storage.places import Place
+from distkern.core.choices import Compared
+from distkern.core.errors import InputError
+from distkern.core.names import label_texts, plain_labels
+from distkern.core.text import in_bytes
+from distkern.data.store.places import Place
 
 #: number of listed importances
 _MOST_IMPORTANT = 8
@@ -80,7 +80,7 @@ def kind_of(path: Place) -> str:
 def _dataset(path: Place) -> PathDescription:
     from distkern.cli.shard import column_facts
     from distkern.cli.training import data_facts
-    from distkern.storage.dataset import open_dataset
+    from distkern.data.dataset import open_dataset
 
     dataset = open_dataset(path)
     record: dict[str, Any] = {
@@ -108,10 +108,10 @@ def _dataset(path: Place) -> PathDescription:
 
 def _model(path: Place) -> PathDescription:
     from distkern.cli.training import hyperparameters, shorten
+    from distkern.core.text import in_error, in_percent
     from distkern.estimators.loading import load_model
-    from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
-    from distkern.monitor.style import short_number
-    from distkern.monitor.text import in_error, in_percent
+    from distkern.show.stages import FIGURES_OF_TARGETS, own_figures
+    from distkern.show.style import short_number
 
     model = load_model(path)
     history = _history(path)
@@ -196,7 +196,7 @@ _READERS = {"data set": _dataset, "model": _model, "unfinished run": _run}
 
 
 def _history(path: Place) -> list[dict[str, Any]]:
-    from distkern.monitor.metrics import read
+    from distkern.show.metrics import read
 
     metrics = path / "metrics.jsonl"
     return read(metrics) if metrics.exists() else []
@@ -204,7 +204,7 @@ def _history(path: Place) -> list[dict[str, Any]]:
 
 def _history_table(history: list[dict[str, Any]]) -> Any:
     from distkern.cli.tables import table
-    from distkern.monitor.text import error_name, in_error, in_number, in_time
+    from distkern.core.text import error_name, in_error, in_number, in_time
 
     rows = [
         (

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
+from distkern.choose.tuning.space import SearchTable
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
 from distkern.cli.values import check_scheduler, check_workers
-from distkern.common.errors import InputError, unknown_name
-from distkern.common.parameters import parse_bytes
-from distkern.search.tuning.space import SearchTable
-from distkern.storage.places import Place, place_of
+from distkern.core.errors import InputError, unknown_name
+from distkern.core.parameters import parse_bytes
+from distkern.data.store.places import Place, place_of
 
 if TYPE_CHECKING:
-    from distkern.storage.dataset import Dataset
+    from distkern.data.dataset import Dataset
 
 #: without kernels of rows, or without targets to learn a metric of
 _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
@@ -130,7 +130,7 @@ def read_job(path: Place) -> dict[str, Any]:
         hint = "say --set before each NAME=VALUE" if "=" in str(path) else "give the path of a job file"
         raise InputError("no such file", where=str(path), hint=hint) from None
     except IsADirectoryError:
-        from distkern.storage.ingest import is_dataset
+        from distkern.data.ingest import is_dataset
 
         hint = "give the path of a job file"
         if is_dataset(path):
@@ -139,7 +139,7 @@ def read_job(path: Place) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = "correct it there"
         if path.name.partition(".")[2] != "toml":
-            from distkern.storage.manifest import shard_command
+            from distkern.data.manifest import shard_command
 
             hint = f"give a job file; of a file of rows make a data set first: `{shard_command(path)}`"
         raise InputError(f"is not a TOML file: {error}", where=str(path), hint=hint) from None
@@ -292,8 +292,8 @@ def make_estimator(job: Job) -> Any:
 
 def _estimator_type(job: Job) -> type[Any]:
     """The algorithm's regressor if the data set is for regression and there is one."""
+    from distkern.data.dataset import open_dataset
     from distkern.runs.algorithms import algorithm
-    from distkern.storage.dataset import open_dataset
 
     try:
         task = open_dataset(job.data).task
@@ -314,7 +314,7 @@ def prepare(job: Job) -> tuple[Any, Dataset]:
     InputError
         As :func:`make_estimator`, or if the data set cannot be opened or is for another task.
     """
-    from distkern.storage.dataset import open_dataset
+    from distkern.data.dataset import open_dataset
 
     dataset = open_dataset(job.data)
     estimator = make_estimator(job)

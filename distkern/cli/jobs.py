@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from distkern.cli import known_jobs, options
-from distkern.storage.places import Place, absolute
+from distkern.data.store.places import Place, absolute
 
 #: the keys of a line, in order
 _NOTHING = dict.fromkeys(("id", "state", "algorithm", "out", "stage", "stages", "submitted"))
@@ -29,9 +29,9 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
       distkern jobs --runs /shared/models --scheduler tcp://10.0.0.5:8786
     """
     from distkern.cli.tables import console, table
-    from distkern.common.errors import CorruptDataError
+    from distkern.core.errors import CorruptDataError
+    from distkern.core.text import in_time
     from distkern.jobs.folder import JobIndex
-    from distkern.monitor.text import in_time
 
     index, found = JobIndex(runs), {}
     for name in index.names():
@@ -70,7 +70,7 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """A line about a job; if its folder is missing or damaged, with facts from elsewhere."""
-    from distkern.common.errors import CorruptDataError, DistkernError, InputError
+    from distkern.core.errors import CorruptDataError, DistkernError, InputError
 
     try:
         facts = known_jobs.facts_of(folder)

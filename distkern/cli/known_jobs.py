@@ -11,8 +11,8 @@ import click
 
 from distkern.cli import options
 from distkern.cli.values import check_scheduler
-from distkern.common.errors import CorruptDataError, InputError
-from distkern.storage.places import Place
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.data.store.places import Place
 
 if TYPE_CHECKING:
     from distkern.engine.dask.jobs import JobScheduler
@@ -85,7 +85,7 @@ def find(identifier: str, runs_folder: Place, asked: JobScheduler | None = None)
 
 def facts_of(folder: JobFolder) -> dict[str, Any]:
     """The facts of a job for ``--json``: record, state, last sign of life, last line of metrics."""
-    from distkern.monitor.metrics import read
+    from distkern.show.metrics import read
 
     record, pulse = folder.record(), folder.pulse()
     history = read(folder.path / "metrics.jsonl") if (folder.path / "metrics.jsonl").exists() else []
@@ -121,7 +121,7 @@ def follow(folder: JobFolder, *, wait: bool) -> str:
     """
     from distkern.jobs.log import LogReader
     from distkern.jobs.record import OVER
-    from distkern.monitor.terminal import Terminal
+    from distkern.show.terminal import Terminal
 
     reader = LogReader(folder.log)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from distkern.cli import known_jobs
-from distkern.storage.places import Place
+from distkern.data.store.places import Place
 
 
 @click.command()

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 import click
 
 from distkern.cli.deferred import defer_imports
-from distkern.common import interrupts, processes
-from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
-from distkern.common.processes import exceeded_limit
-from distkern.monitor.text import broken
+from distkern.core import interrupts, processes
+from distkern.core.errors import DistkernError, FencedError, InputError, Problems, nearest
+from distkern.core.processes import exceeded_limit
+from distkern.core.text import broken
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -149,7 +149,7 @@ def _say_soon(command: str, began: float) -> None:
     """Say in time that the command has started, while its libraries are imported."""
 
     def say() -> None:
-        terminal = sys.modules.get("distkern.monitor.terminal")
+        terminal = sys.modules.get("distkern.show.terminal")
         if not getattr(terminal, "SHOWN", False):
             click.echo(f"distkern {command}: starting", err=True)
 

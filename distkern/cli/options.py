@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from distkern.cli.values import check_scheduler, check_workers
-from distkern.common.errors import InputError
-from distkern.common.parameters import parse_bytes
+from distkern.core.errors import InputError
+from distkern.core.parameters import parse_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
-    from distkern.storage.dataset import Dataset
+    from distkern.data.dataset import Dataset
 
     _ParamType = click.ParamType[Any]
 else:
@@ -32,12 +32,12 @@ def began() -> float:
 
 
 class PlaceType(_ParamType):
-    """A path or a URL, converted to a :data:`distkern.storage.places.Place`."""
+    """A path or a URL, converted to a :data:`distkern.data.store.places.Place`."""
 
     name = "place"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        from distkern.storage.places import place_of
+        from distkern.data.store.places import place_of
 
         try:
             return place_of(value)
@@ -100,9 +100,9 @@ def with_threshold(model: Any, threshold: float | str | None) -> Any:
 
 def open_for(model: str, data: str) -> Dataset:
     """Open the data set for a model; if it is a file, the error names the command that shards it."""
-    from distkern.storage.dataset import open_dataset
-    from distkern.storage.manifest import not_sharded
-    from distkern.storage.places import place_of
+    from distkern.data.dataset import open_dataset
+    from distkern.data.manifest import not_sharded
+    from distkern.data.store.places import place_of
 
     place = place_of(data)
     if place.exists() and not place.is_dir():
@@ -185,8 +185,8 @@ certificates = together(
 
 def file_kinds(command: Command) -> Command:
     """``--format``, ``--header``, ``--delimiter`` and the other options that describe files."""
-    from distkern.formats._files import COMPRESSIONS
-    from distkern.formats.base import FORMATS
+    from distkern.data.formats._files import COMPRESSIONS
+    from distkern.data.formats.base import FORMATS
 
     listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in FORMATS.values())
     said = f"Format of files without a known ending ({listed}; text also {' '.join(COMPRESSIONS)})."

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from distkern.cli import options
-from distkern.storage.places import Place
+from distkern.data.store.places import Place
 
 _FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
 
@@ -32,7 +32,7 @@ def plan(
     """
     from distkern.cli.job import placed, prepare, resolve_job
     from distkern.cli.training import has_dashboard
-    from distkern.common.errors import MemoryBudgetError
+    from distkern.core.errors import MemoryBudgetError
 
     job = resolve_job(job_file, flags, settings)
     estimator, dataset = prepare(job)
@@ -81,7 +81,7 @@ def _show_search(search: dict[str, Any]) -> None:
 
 def _show(planned: Any) -> None:
     from distkern.cli.tables import console, table
-    from distkern.monitor.text import in_bytes
+    from distkern.core.text import in_bytes
 
     rows = [
         (

@@ -8,8 +8,8 @@ import click
 
 from distkern.cli import options
 from distkern.cli.evaluate import find_split
-from distkern.common.errors import InputError
-from distkern.storage.places import Place, place_of
+from distkern.core.errors import InputError
+from distkern.data.store.places import Place, place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")
 
@@ -60,12 +60,12 @@ def predict(
       distkern predict m new.csv --id customer --out predictions.csv
       distkern predict m --data covtype.zarr --out predictions.csv
     """
+    from distkern.data.formats.base import FileForm
+    from distkern.data.table import told_unknown
     from distkern.estimators.loading import load_model
-    from distkern.formats.base import FileForm
-    from distkern.monitor.terminal import Terminal
     from distkern.runs.given import unknown_columns
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
-    from distkern.storage.table import told_unknown
+    from distkern.show.terminal import Terminal
 
     if not out.endswith(_ENDINGS):
         raise InputError(
@@ -122,7 +122,7 @@ def predict(
 
 def _of_one_class(model: Any, out: Place) -> list[str]:
     """A note if one class takes every row."""
-    from distkern.storage.predictions import only_label
+    from distkern.data.predictions import only_label
 
     label = only_label(out, model.classes_)
     if label is None or len(model.classes_) < 2:
@@ -134,7 +134,7 @@ def _of_one_class(model: Any, out: Place) -> list[str]:
 
 
 def _check_source(files: tuple[str, ...], data: str | None, split: str | None, how: dict[str, Any]) -> None:
-    from distkern.storage.ingest import is_dataset
+    from distkern.data.ingest import is_dataset
 
     if bool(files) == (data is not None):
         raise InputError(

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from distkern.cli import options
-from distkern.common.errors import InputError
-from distkern.storage.places import Place
+from distkern.core.errors import InputError
+from distkern.data.store.places import Place
 
 #: figures of the last stage in the facts of a run
 _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds")
@@ -38,7 +38,7 @@ def runs(folder: Place, as_json: bool) -> None:
         click.echo(json.dumps(found))
         return
     from distkern.cli.tables import by_parts, console, fitting, shortened, table, wrapped
-    from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_percent, in_time
+    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time
 
     names = {error_name(run) for run in found}
     error = names.pop() if len(names) == 1 else "error"
@@ -92,8 +92,8 @@ def _word(value: Any) -> str:
 
 def _found(folder: Place) -> list[dict[str, Any]]:
     """The facts of each run in a folder."""
-    from distkern.monitor.metrics import read
     from distkern.runs.persistence import read_description
+    from distkern.show.metrics import read
 
     if not folder.is_dir():
         raise InputError("no such folder", where=str(folder), hint="give the folder with your models")

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.common import interrupts
-from distkern.common.errors import InputError, Problems
-from distkern.common.labels import plain_labels
-from distkern.common.names import written
-from distkern.monitor.style import short_number
-from distkern.monitor.text import in_bytes, in_time
-from distkern.storage.options import IMPUTE
-from distkern.storage.places import Place, size_of_tree
-from distkern.storage.scaling import KINDS
+from distkern.core import interrupts
+from distkern.core.errors import InputError, Problems
+from distkern.core.names import plain_labels, written
+from distkern.core.text import in_bytes, in_time
+from distkern.data.options import IMPUTE
+from distkern.data.scaling import KINDS
+from distkern.data.store.places import Place, size_of_tree
+from distkern.show.style import short_number
 
 if TYPE_CHECKING:
-    from distkern.monitor.terminal import Terminal
-    from distkern.storage.build import Progress
-    from distkern.storage.dataset import Dataset, Split
-    from distkern.storage.preparation import Like
-    from distkern.storage.table_report import ColumnReport
+    from distkern.data.build import Progress
+    from distkern.data.dataset import Dataset, Split
+    from distkern.data.preparation import Like
+    from distkern.data.table_report import ColumnReport
+    from distkern.show.terminal import Terminal
 
 #: steps of a progress bar
 _STEPS = 1000
@@ -195,9 +194,9 @@ def shard(
       distkern shard customers.csv --target churned --check
       distkern shard a9a.zarr --columns
     """
-    from distkern.monitor.terminal import Terminal
-    from distkern.storage.ingest import check as look
-    from distkern.storage.ingest import shard as ingest
+    from distkern.data.ingest import check as look
+    from distkern.data.ingest import shard as ingest
+    from distkern.show.terminal import Terminal
 
     if out is None and not check:
         _add_columns(context, src, columns, overwrite, as_json)
@@ -272,10 +271,10 @@ def _tell_check(
 
 def _like(path: str) -> Like:
     """The preparation of the rows of a data set or of a model."""
+    from distkern.data.dataset import open_dataset
+    from distkern.data.ingest import is_dataset
+    from distkern.data.preparation import Like
     from distkern.runs.persistence import read_model
-    from distkern.storage.dataset import open_dataset
-    from distkern.storage.ingest import is_dataset
-    from distkern.storage.preparation import Like
 
     if is_dataset(path):
         data = open_dataset(path)
@@ -317,8 +316,8 @@ _OF_THE_COPY = ("src", "columns", "overwrite", "as_json")
 def _add_columns(
     context: click.Context, src: tuple[str, ...], columns: bool, overwrite: bool, as_json: bool
 ) -> None:
-    from distkern.monitor.terminal import Terminal
-    from distkern.storage.ingest import add_columns, is_dataset
+    from distkern.data.ingest import add_columns, is_dataset
+    from distkern.show.terminal import Terminal
 
     is_made = is_dataset(src[0])
     if not columns or len(src) > 1 or not is_made:
@@ -434,7 +433,7 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
     if like is not None:
-        from distkern.storage.ingest import is_dataset
+        from distkern.data.ingest import is_dataset
 
         model = "MODEL" if is_dataset(like) else shlex.quote(like)
         following = f"distkern evaluate {model} --data {place} --split train"

@@ -8,7 +8,7 @@ import time
 import click
 
 from distkern.cli import known_jobs, options
-from distkern.storage.places import Place
+from distkern.data.store.places import Place
 
 
 @click.command()
@@ -27,7 +27,7 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
       distkern status csvrg-20250131-235959-1a2b3c4d --runs /shared/models
     """
     from distkern.cli.tables import console, fact_table
-    from distkern.monitor.text import error_name, in_error, in_number, in_time
+    from distkern.core.text import error_name, in_error, in_number, in_time
 
     with known_jobs.ask(scheduler) as asked:
         folder = known_jobs.find(identifier, runs, asked)

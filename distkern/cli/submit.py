@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.storage.places import Place, absolute, place_of
+from distkern.data.store.places import Place, absolute, place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
+    from distkern.data.dataset import Dataset
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.folder import JobFolder
     from distkern.jobs.record import Record
-    from distkern.storage.dataset import Dataset
 
 
 @click.command(cls=options.JobCommand)
@@ -68,7 +68,7 @@ def submit(
     """
     from distkern.cli.job import prepare, resolve_job
     from distkern.cli.known_jobs import ending, follow
-    from distkern.common.errors import DistkernError, InputError
+    from distkern.core.errors import DistkernError, InputError
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)

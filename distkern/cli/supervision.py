@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from distkern.common.errors import DistkernError, InputError
+from distkern.core.errors import DistkernError, InputError
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
+    from distkern.data.store.places import Place
     from distkern.engine.events import Listener
-    from distkern.storage.places import Place
 
 Result = TypeVar("Result")
 

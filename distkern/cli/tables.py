@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from distkern.monitor.text import broken
-from distkern.storage.table_report import ColumnReport
+from distkern.core.text import broken
+from distkern.data.table_report import ColumnReport
 
 #: control characters as they are escaped, which would move the cursor or colour what follows
 _CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(10), *range(11, 32), *range(127, 160))}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.storage.places import Place, is_fleeting
+from distkern.data.store.places import Place, is_fleeting
 
 if TYPE_CHECKING:
     from distkern.engine.events import Listener
@@ -65,7 +65,7 @@ def train(
 
     from distkern.cli.supervision import driving, supervised
     from distkern.cli.training import memory_line, run_job
-    from distkern.monitor.terminal import Terminal
+    from distkern.show.terminal import Terminal
 
     with driving(job.model_folder, resume) as guards, Terminal(since=options.began()) as terminal:
         listeners: list[Listener] = [*guards, terminal]

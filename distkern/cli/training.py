@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.common.errors import InputError, MemoryBudgetError
-from distkern.common.labels import label_texts
-from distkern.storage.places import place_of
+from distkern.core.errors import InputError, MemoryBudgetError
+from distkern.core.names import label_texts
+from distkern.data.store.places import place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
+    from distkern.data.dataset import Dataset, Split
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
     from distkern.model.value import FittedModel
-    from distkern.monitor.page import Section
     from distkern.runs.evaluation import Evaluation
     from distkern.runs.recipe import Recipe
-    from distkern.storage.dataset import Dataset, Split
+    from distkern.show.page import Section
 
 
 def run_job(
@@ -59,11 +59,11 @@ def run_job(
         If the job names no folder for the model, or asks for a dashboard where none is possible.
     """
     from distkern.cli.job import make_estimator
-    from distkern.monitor.clock import Clock
-    from distkern.monitor.metrics import read
-    from distkern.monitor.passes import PassRecorder
-    from distkern.monitor.report import write_report
     from distkern.runs.run import train
+    from distkern.show.clock import Clock
+    from distkern.show.metrics import read
+    from distkern.show.passes import PassRecorder
+    from distkern.show.report import write_report
 
     evaluations = {} if evaluations is None else evaluations
     folder = job.model_folder
@@ -154,7 +154,7 @@ def has_dashboard(job: Job, dashboard: bool | None) -> bool:
 
 def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
     """Show the run on the page /distkern of the scheduler's dashboard, if there is one."""
-    from distkern.dashboard import forwarder, install
+    from distkern.show.live import forwarder, install
 
     if executor.client is None:
         return []
@@ -190,8 +190,8 @@ def run_facts(
     seconds : time of the whole command, which the history lacks
     """
     from distkern.cli.evaluation_page import headline
-    from distkern.common.version import __version__
-    from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
+    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_time
+    from distkern.core.version import __version__
 
     last = history[-1] if history else {}
     worker, driver = (
@@ -252,7 +252,7 @@ def worth_sections(
     import numpy as np
 
     from distkern.cli.evaluation_page import evaluation_sections, worth
-    from distkern.common.choices import Compared
+    from distkern.core.choices import Compared
 
     compared = [Compared(**facts) for facts in (history[-1] if history else {}).get("candidates", ())]
     base = 1.0
@@ -266,8 +266,8 @@ def worth_sections(
 
 def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
     """Facts of an update as text: its rows, the error on them before and after, the drift."""
-    from distkern.monitor.style import short_number
-    from distkern.monitor.text import in_percent
+    from distkern.core.text import in_percent
+    from distkern.show.style import short_number
 
     facts = {"new rows": f"{update['rows']:,}"}
     for name, before in update["before"].items():
@@ -292,7 +292,7 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
     """Peak memory over all tries of a run: the largest worker with its limit, and the driver."""
-    from distkern.monitor.text import in_bytes
+    from distkern.core.text import in_bytes
 
     driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
     worker = max(metrics["worker_peak_rss_bytes"] for metrics in history)
@@ -312,7 +312,7 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
 
 def data_facts(dataset: Dataset) -> dict[str, str]:
     """Facts of a data set as text: task, sizes, classes, scaling, fingerprint."""
-    from distkern.monitor.text import in_bytes
+    from distkern.core.text import in_bytes
 
     facts = {"path": str(dataset.path), "task": str(dataset.task)}
     for name, split in (("train", dataset.train), ("test", dataset.test)):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.storage.places import Place
+from distkern.data.store.places import Place
 
 if TYPE_CHECKING:
+    from distkern.choose.tuning.search import Ranked, Search
     from distkern.cli.job import Job
-    from distkern.search.tuning.search import Ranked, Search
 
 #: candidates that are printed; the page has all
 _MOST_ROWS = 12
@@ -64,12 +64,12 @@ def tune(
     job = resolve_job(job_file, flags, settings)
     _, dataset = prepare(job)
 
+    from distkern.choose.tuning.record import in_words
+    from distkern.choose.tuning.runner import Where
     from distkern.cli import tuning
     from distkern.cli.supervision import driving
     from distkern.cli.training import has_dashboard
-    from distkern.monitor.terminal import Terminal
-    from distkern.search.tuning.record import in_words
-    from distkern.search.tuning.runner import Where
+    from distkern.show.terminal import Terminal
 
     search = tuning.search_of(job, dataset)
     tuning.check_search_folder(job)
@@ -122,7 +122,7 @@ def _facts(
 def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], value: float | None) -> None:
     from distkern.cli import tuning
     from distkern.cli.tables import by_parts, console, fitting, is_narrow, picked, table, wrapped
-    from distkern.monitor.text import error_name, in_error
+    from distkern.core.text import error_name, in_error
 
     metric = search.metric.name
     header, rows = tuning.candidate_table(search, ranked[:_MOST_ROWS])

@@ -6,19 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from distkern.choose.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
+from distkern.choose.tuning.runner import Watcher, Where
+from distkern.choose.tuning.search import Ranked, Search
+from distkern.choose.tuning.space import SearchTable, own_candidates, place_of, settings_of
 from distkern.cli.job import Job, make_estimator
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.core.text import in_number, in_percent, in_time
+from distkern.data.store.places import Place
 from distkern.engine.events import Event, Listener
-from distkern.monitor.text import in_number, in_percent, in_time
-from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
-from distkern.search.tuning.runner import Watcher, Where
-from distkern.search.tuning.search import Ranked, Search
-from distkern.search.tuning.space import SearchTable, own_candidates, place_of, settings_of
-from distkern.storage.places import Place
 
 if TYPE_CHECKING:
+    from distkern.data.dataset import Dataset
     from distkern.runs.evaluation import Evaluation
-    from distkern.storage.dataset import Dataset
 
 #: key of a job's description: how many candidates are tried at a time
 JOBS = "jobs"
@@ -203,7 +203,7 @@ def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
 def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: Watcher) -> list[Ranked]:
     """Run the missing trials, write the page and return the candidates, the best first."""
     from distkern.cli.tuning_page import tuning_page
-    from distkern.storage.atomic import write_text_atomic
+    from distkern.data.store.atomic import write_text_atomic
 
     ranked = search.run(where, watcher)
     write_text_atomic(search_folder(job) / "report.html", tuning_page(job, dataset, search, ranked))
@@ -220,8 +220,8 @@ def train_best(
     """
     from distkern.cli.training import evaluate_test_rows, run_job
     from distkern.cli.tuning_page import tuning_page
+    from distkern.data.store.atomic import write_text_atomic
     from distkern.engine.executors import open_executor
-    from distkern.storage.atomic import write_text_atomic
 
     begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
     best = job_of(job, search.candidates[ranked[0].number].estimator)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distkern.choose.tuning.space import Drawable, Range, SearchTable
 from distkern.cli.tuning import (
     at_an_end,
     candidate_table,
@@ -17,15 +18,14 @@ from distkern.cli.tuning import (
     setting_word,
     within_chance,
 )
-from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
-from distkern.monitor.style import STYLES, Style
-from distkern.monitor.text import in_percent, in_time
-from distkern.search.tuning.space import Drawable, Range, SearchTable
+from distkern.core.text import in_percent, in_time
+from distkern.show.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
+from distkern.show.style import STYLES, Style
 
 if TYPE_CHECKING:
+    from distkern.choose.tuning.search import Ranked, Search
     from distkern.cli.job import Job
-    from distkern.search.tuning.search import Ranked, Search
-    from distkern.storage.dataset import Dataset
+    from distkern.data.dataset import Dataset
 
 #: ratio of a hyperparameter's values from which on its axis is logarithmic
 _WIDE = 20.0

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.common.errors import InputError
-from distkern.storage.places import Place, place_of, remove_tree
+from distkern.core.errors import InputError
+from distkern.data.store.places import Place, place_of, remove_tree
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -61,9 +61,9 @@ def update(
     from distkern.cli.supervision import driving
     from distkern.cli.training import memory_line, run_job
     from distkern.engine.events import Event
-    from distkern.monitor.terminal import Terminal
     from distkern.runs.persistence import read_fingerprint, read_model
     from distkern.runs.updating import begun
+    from distkern.show.terminal import Terminal
 
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
@@ -105,9 +105,9 @@ def _staged(folder: Place) -> Path:
     InputError
         If it cannot replace the model: the folder lies in a store, is in use, or holds other files.
     """
+    from distkern.data.store.atomic import put_back
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign
-    from distkern.storage.atomic import put_back
 
     if not isinstance(folder, Path):
         raise InputError(
@@ -155,10 +155,10 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     InputError
         If another model or foreign files are there now; nothing is changed then.
     """
+    from distkern.data.store.atomic import put_in_place
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign, take_along
     from distkern.runs.persistence import check_model, read_fingerprint
-    from distkern.storage.atomic import put_in_place
 
     def check(replaced: Path) -> None:
         is_exchanged = replaced != real
@@ -200,8 +200,8 @@ def _print(told: dict[str, Any]) -> None:
     """Print drift and errors of an update."""
     from distkern.cli.tables import console, note_line, table
     from distkern.cli.training import update_facts
-    from distkern.monitor.style import short_number
-    from distkern.monitor.text import in_percent
+    from distkern.core.text import in_percent
+    from distkern.show.style import short_number
 
     facts, drift = update_facts(told), told["drift"]
     if drift is not None and drift["most"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 #: schedulers that are known without importing Dask
 _LOCAL = ("synchronous", "threads", "processes", "local")

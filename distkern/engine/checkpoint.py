@@ -14,15 +14,15 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import CorruptDataError, InputError
-from distkern.common.sparse import SparseRows, from_arrays, to_arrays
-from distkern.common.version import __version__
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.sparse import SparseRows, from_arrays, to_arrays
+from distkern.core.version import __version__
+from distkern.data.store.arrays import array_names, check_arrays, load_arrays, save_arrays
+from distkern.data.store.atomic import temporary_folder
+from distkern.data.store.description import as_read, described, fingerprint, json_object
+from distkern.data.store.parts import ArrayParts, SlicedParts
+from distkern.data.store.places import Place, is_whole, remove_tree
 from distkern.passes.rounds import Saved
-from distkern.storage.arrays import array_names, check_arrays, load_arrays, save_arrays
-from distkern.storage.atomic import temporary_folder
-from distkern.storage.description import as_read, described, fingerprint, json_object
-from distkern.storage.parts import ArrayParts, SlicedParts
-from distkern.storage.places import Place, is_whole, remove_tree
 
 State = TypeVar("State")
 
@@ -266,11 +266,11 @@ class RunWorkplace:
         self._stack = ExitStack()
 
     def arrays(self, name: str) -> ArrayParts:
-        """See :class:`~distkern.common.stores.Workplace`."""
+        """See :class:`~distkern.core.stores.Workplace`."""
         return ArrayParts(self._place / name, f"{self._of}/{name}", stays=self.stays)
 
     def slices(self, name: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> SlicedParts:
-        """See :class:`~distkern.common.stores.Workplace`."""
+        """See :class:`~distkern.core.stores.Workplace`."""
         return SlicedParts(self._place / name, f"{self._of}/{name}", layout, stays=self.stays)
 
     def has(self, name: str) -> bool:

@@ -11,9 +11,9 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
-from distkern.common import blas, processes
-from distkern.common.errors import DivergenceError, InputError
-from distkern.common.types import AbstractSource
+from distkern.core import blas, processes
+from distkern.core.errors import DivergenceError, InputError
+from distkern.core.types import AbstractSource
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
 from distkern.engine.events import EventLog

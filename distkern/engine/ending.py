@@ -16,7 +16,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Trouble
 
 CONVERGED, USED_UP, DIVERGED, INTERRUPTED = "converged", "stages used up", "diverged", "interrupted"

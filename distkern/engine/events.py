@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from distkern.common.choices import Compared
-from distkern.storage.description import described
+from distkern.core.choices import Compared
+from distkern.data.store.description import described
 
 #: kind -> the fields an event of that kind carries
 KINDS: dict[str, tuple[str, ...]] = {
@@ -76,12 +76,12 @@ class EventLog:
 
 @contextmanager
 def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[None]:
-    """Report steps of work that is no pass (:mod:`distkern.common.progress`) as if it were one.
+    """Report steps of work that is no pass (:mod:`distkern.core.progress`) as if it were one.
 
     Nothing is reported of work without steps; the message ``announced`` comes before the first.
     """
     # a model that only predicts has no use for it
-    from distkern.common.progress import steps_told
+    from distkern.core.progress import steps_told
 
     started: list[float] = []
     about = {"stage": 0, "rows": 0}

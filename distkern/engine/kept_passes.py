@@ -18,11 +18,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import DistkernError
+from distkern.core.errors import DistkernError
+from distkern.data.store.parts import ArrayParts
+from distkern.data.store.places import remove_tree
 from distkern.engine.checkpoint import RunWorkplace
 from distkern.passes import Extent, Reduce
-from distkern.storage.parts import ArrayParts
-from distkern.storage.places import remove_tree
 
 #: the folder of a run that they are in
 FOLDER = "passes"

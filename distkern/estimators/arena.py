@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.tiles import release
-from distkern.common.types import AbstractSource, Block
+from distkern.choose.ladder import EXACT_ROWS, STANDARD, LadderResult, choose_exact, climb, memory_of
+from distkern.choose.machines import Kernel, SampleRows
+from distkern.core.tiles import release
+from distkern.core.types import AbstractSource, Block
 from distkern.estimators.sample import FoldedSample, most_rows, neighbourhood_bytes, neighbourhoods
-from distkern.maps.mapping import MapChoice, RowMap
-from distkern.search.ladder import EXACT_ROWS, STANDARD, LadderResult, choose_exact, climb, memory_of
-from distkern.search.machines import Kernel, SampleRows
+from distkern.maths.maps.mapping import MapChoice, RowMap
 from distkern.solvers._cells.sizes import auto_cell_rows
 from distkern.solvers._cells.trials import solved_values
 
 if TYPE_CHECKING:
-    from distkern.losses.conjugate import AbstractDualLoss
+    from distkern.choose.folds import TriedMachine
+    from distkern.maths.losses.conjugate import AbstractDualLoss
     from distkern.runs.data import TrainingData
-    from distkern.search.folds import TriedMachine
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Arena:
         return float(np.var(np.asarray(self.sample.rows.targets, np.float64))) if self.is_real else 1.0
 
     def climb(self, straight_map: MapChoice = STANDARD) -> LadderResult:
-        """The best machine of the ladder, see :func:`~distkern.search.ladder.climb`.
+        """The best machine of the ladder, see :func:`~distkern.choose.ladder.climb`.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Arena:
         *,
         is_wide: bool,
     ) -> TriedMachine:
-        """The best exact machine, see :func:`~distkern.search.ladder.choose_exact`.
+        """The best exact machine, see :func:`~distkern.choose.ladder.choose_exact`.
 
         Parameters
         ----------

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import blas
-from distkern.common.choices import Compared
-from distkern.common.errors import InputError, unknown_name
-from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
-from distkern.common.types import AbstractSource
+from distkern.core import blas
+from distkern.core.choices import Compared
+from distkern.core.errors import InputError, unknown_name
+from distkern.core.parameters import AUTO, NOTHING, Parameter, Whole
+from distkern.core.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.cells import CellRecipe
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.loading import estimator_of
-from distkern.maps.mapping import MapChoice
+from distkern.maths.maps.mapping import MapChoice
 from distkern.model.settings import Settings
 from distkern.model.value import ChosenBy
 from distkern.passes import Extent
@@ -36,10 +36,10 @@ from distkern.solvers.hyperparameters import (
 )
 
 if TYPE_CHECKING:
+    from distkern.choose.folds import MachineSetting
+    from distkern.data.dataset import Split
     from distkern.estimators.arena import ArenaSizes
     from distkern.estimators.sample import FoldedSample
-    from distkern.search.folds import MachineSetting
-    from distkern.storage.dataset import Split
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
 _NARROW = 1024
@@ -225,8 +225,8 @@ class ChoosingRecipe(Recipe):
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
+        from distkern.choose.ladder import KNOWN, STANDARD
         from distkern.estimators.arena import Arena
-        from distkern.search.ladder import KNOWN, STANDARD
 
         state, source = self.settings.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
@@ -283,8 +283,8 @@ class ChoosingRecipe(Recipe):
 
     def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
-        from distkern.common.progress import at_step
-        from distkern.search.choice import TriedSetting, is_better
+        from distkern.choose.choice import TriedSetting, is_better
+        from distkern.core.progress import at_step
 
         candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
@@ -395,7 +395,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
 
     A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
     :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
-    log loss on rows that are held out; see :func:`distkern.search.ladder.climb`. With more columns it decides
+    log loss on rows that are held out; see :func:`distkern.choose.ladder.climb`. With more columns it decides
     between the first two, and sparse rows of 16,384 columns or more get the linear one. Cells that do not
     fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
     the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit

@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from distkern.common.errors import InputError
-from distkern.common.labels import plain_labels
-from distkern.common.parameters import Parameter
-from distkern.common.python_words import in_python
-from distkern.common.targets import plain_targets
+from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
+from distkern.core.parameters import Parameter
+from distkern.core.python_words import in_python
+from distkern.core.targets import plain_targets
 from distkern.estimators.declared import available_if
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.losses import find_loss
+from distkern.maths.losses import find_loss
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.arrays import refuse_lazy
@@ -42,7 +42,7 @@ from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
 if TYPE_CHECKING:
-    from distkern.monitor.explanation import Explanation
+    from distkern.show.explanation import Explanation
 
 
 class Explainable:

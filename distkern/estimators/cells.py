@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import blas
-from distkern.common.parameters import AUTO
+from distkern.core import blas
+from distkern.core.parameters import AUTO
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.features import AbstractFunctionalRegressor
-from distkern.losses.conjugate import AbstractDualLoss
+from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.model.cells import CellModel
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
@@ -22,8 +22,8 @@ from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 
 if TYPE_CHECKING:
+    from distkern.choose.folds import TriedMachine
     from distkern.estimators.arena import ArenaSizes
-    from distkern.search.folds import TriedMachine
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MethodType
 from typing import Any, ClassVar, TypeVar
 
-from distkern.common.errors import unknown_name
-from distkern.common.parameters import AUTO, Parameter
+from distkern.core.errors import unknown_name
+from distkern.core.parameters import AUTO, Parameter
 from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same

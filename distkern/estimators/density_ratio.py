@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
-from distkern.common.errors import InputError
-from distkern.common.labels import plain_labels
-from distkern.common.targets import plain_targets
-from distkern.common.types import Block
+from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
+from distkern.core.targets import plain_targets
+from distkern.core.types import Block
+from distkern.data.dataset import Dataset, Split
+from distkern.data.table import are_alike
 from distkern.engine.dask.arrays import in_turn, is_dask
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.random import RatioModel
@@ -22,8 +24,6 @@ from distkern.runs.joined import JoinedRows
 from distkern.runs.recipe import Recipe
 from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.table import are_alike
 
 
 def are_samples(X: Any, y: Any) -> bool:

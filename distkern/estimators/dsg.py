@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from distkern.common.errors import InputError
-from distkern.common.labels import plain_labels
-from distkern.common.parameters import AUTO
-from distkern.common.sparse import Rows, SparseRows, converted
-from distkern.common.targets import plain_targets
+from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
+from distkern.core.parameters import AUTO
+from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.core.targets import plain_targets
+from distkern.data.preparation import Preparation
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.features import AbstractFunctionalRegressor
@@ -21,10 +22,9 @@ from distkern.model.columns import Columns
 from distkern.model.further import SavedForUpdate
 from distkern.model.random import RandomModel
 from distkern.model.value import FittedModel
-from distkern.monitor.history import History
+from distkern.show.history import History
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG, ContinuedDSG
-from distkern.storage.preparation import Preparation
 
 
 @dataclass(frozen=True)

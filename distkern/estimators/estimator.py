@@ -23,22 +23,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from distkern.common.errors import InputError
-from distkern.common.python_words import in_python, warn
+from distkern.core.errors import InputError
+from distkern.core.python_words import in_python, warn
+from distkern.data.store.places import Location, place_of
 from distkern.estimators.declared import HyperparameterMixin
 from distkern.estimators.weighted import Weighted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.given import described, rows_for
 from distkern.solvers.hyperparameters import DTYPE
-from distkern.storage.places import Location, place_of
 
 if TYPE_CHECKING:
+    from distkern.data.dataset import Split
     from distkern.engine.ending import Callback
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
     from distkern.runs.recipe import Recipe
-    from distkern.storage.dataset import Split
 
 
 class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: ignore[misc]
@@ -141,7 +141,7 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
             than one class for all rows.
         """
         from distkern.engine.ending import Stopping
-        from distkern.monitor.terminal import progress_display
+        from distkern.show.terminal import progress_display
 
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
         with ExitStack() as stack:
@@ -226,9 +226,9 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
             model does not know; the message says what to do instead.
         """
         from distkern.engine.executors import open_executor
-        from distkern.monitor.terminal import progress_display
         from distkern.runs.fitting import RunPlace
         from distkern.runs.updating import begun_with
+        from distkern.show.terminal import progress_display
 
         recipe = begun_with(self._fitted(), X, y, sample_weight, old)
         with ExitStack() as stack:
@@ -283,10 +283,10 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         model = self._fitted()
         # whoever has a data set has imported what it is
-        if type(X).__module__.startswith("distkern.storage"):
+        if type(X).__module__.startswith("distkern.data"):
+            from distkern.data.dataset import Dataset
             from distkern.engine.dask.arrays import map_blocks
             from distkern.runs.routed import answers_of
-            from distkern.storage.dataset import Dataset
 
             if isinstance(X, Dataset):
                 raise InputError("a data set has splits", where="X", hint="give data.test, or data.train")

@@ -9,22 +9,22 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 
-from distkern.common.errors import InputError, unknown_name
-from distkern.common.parameters import Whole
-from distkern.common.rng import Purpose, stream
-from distkern.common.targets import plain_targets
+from distkern.core.errors import InputError, unknown_name
+from distkern.core.parameters import Whole
+from distkern.core.rng import Purpose, stream
+from distkern.core.targets import plain_targets
+from distkern.data.dataset import Dataset, Split
+from distkern.data.scaling import Scaling
 from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.model.value import FittedModel
-from distkern.monitor.explanation import Explanation
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import check_task
 from distkern.runs.dependence import InputColumn, input_columns
 from distkern.runs.given import rows_for
 from distkern.runs.importance import ExplanationEffort, LabelledRows, explained
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.scaling import Scaling
+from distkern.show.explanation import Explanation
 
 
 def explanation_of(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 from distkern.estimators.features import AbstractFunctionalRegressor
 from distkern.model.random import DEVIATION, GaussianProcessModel
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from distkern.common.python_words import in_python
+from distkern.core.python_words import in_python
+from distkern.data.store.places import Location
 from distkern.model.value import FittedModel
 from distkern.runs.algorithms import algorithm
 from distkern.runs.persistence import read_model
-from distkern.storage.places import Location
 
 
 @in_python

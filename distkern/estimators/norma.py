@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.norma import NORMA
+from distkern.solvers.compare.norma import NORMA
 
 
 class NORMAClassifier(AbstractExplicitClassifier, solver=NORMA):

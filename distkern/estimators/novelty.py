@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from distkern.common.parameters import AUTO, NOTHING, Words, declared
+from distkern.core.parameters import AUTO, NOTHING, Words, declared
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.features.random import SAMPLER
+from distkern.maths.features.random import SAMPLER
 from distkern.model.random import MOST_FEATURES, NoveltyModel
 from distkern.solvers.dsg_novelty import DSGNovelty
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE

@@ -14,25 +14,25 @@ from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_container_adapter, _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common import blas
-from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, Parameter, Whole
-from distkern.common.sparse import Rows, SparseRows, converted, stacked
-from distkern.common.types import Floats
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.parameters import NOTHING, Parameter, Whole
+from distkern.core.sparse import Rows, SparseRows, converted, stacked
+from distkern.core.types import Floats
+from distkern.data.dataset import Dataset, Split
+from distkern.data.preparation import Preparation
 from distkern.engine.dask.arrays import as_array, is_dask
 from distkern.estimators.declared import HyperparameterMixin
-from distkern.features.kernel_choice import GAMMA, a_kernel
-from distkern.features.random import SAMPLER
-from distkern.kernels import FEATURE_KERNELS, AbstractKernel
-from distkern.kernels.bandwidth import gamma_by_rule
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.features.kernel_choice import GAMMA, a_kernel
+from distkern.maths.features.random import SAMPLER
+from distkern.maths.kernels import FEATURE_KERNELS, AbstractKernel
+from distkern.maths.kernels.bandwidth import gamma_by_rule
 from distkern.model.columns import Columns
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.runs.given import column_check, columns_of, columns_of_dataset, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.preparation import Preparation
 
 _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)

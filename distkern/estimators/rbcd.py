@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.rbcd import RBCD
+from distkern.solvers.compare.rbcd import RBCD
 
 
 class RBCDClassifier(AbstractExplicitClassifier, solver=RBCD):

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Sides, keys_of
-from distkern.common.rng import Purpose, stream
-from distkern.common.scores import by_group, log_losses
-from distkern.common.sparse import SparseRows
-from distkern.common.types import AbstractSource, Array, Block, Floats
+from distkern.core.held_out import Sides, keys_of
+from distkern.core.rng import Purpose, stream
+from distkern.core.scores import by_group, log_losses
+from distkern.core.sparse import SparseRows
+from distkern.core.types import AbstractSource, Array, Block, Floats
 from distkern.engine.executors import open_executor
-from distkern.maps.mapping import RowMap
+from distkern.maths.maps.mapping import RowMap
 from distkern.runs.spooled import whole_blocks
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.sbmd import SBMD
+from distkern.solvers.compare.sbmd import SBMD
 
 
 class SBMDClassifier(AbstractExplicitClassifier, solver=SBMD):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.sdca import SDCA
+from distkern.solvers.compare.sdca import SDCA
 
 
 class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):

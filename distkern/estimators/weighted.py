@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from distkern.data.scaling import Scaling
 from distkern.model.value import FittedModel
-from distkern.storage.scaling import Scaling
 
 
 class Weighted:

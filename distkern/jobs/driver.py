@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
-from distkern.common import interrupts
-from distkern.common.errors import ClusterError, DistkernError, FencedError
+from distkern.core import interrupts
+from distkern.core.errors import ClusterError, DistkernError, FencedError
+from distkern.data.store.places import URLPlace
 from distkern.engine.events import Event, Listener
 from distkern.jobs.folder import Fence, JobFolder
 from distkern.jobs.log import LogFile
@@ -29,7 +30,6 @@ from distkern.jobs.record import (
     Record,
     redact,
 )
-from distkern.storage.places import URLPlace
 
 Result = TypeVar("Result")
 

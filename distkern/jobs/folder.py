@@ -19,9 +19,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.common.errors import CorruptDataError, FencedError, InputError, StoreError
-from distkern.common.processes import birth, is_running
-from distkern.common.urls import is_url
+from distkern.core.errors import CorruptDataError, FencedError, InputError, StoreError
+from distkern.core.processes import birth, is_running
+from distkern.core.urls import is_url
+from distkern.data.store.atomic import explain_errors, write_text_atomic
+from distkern.data.store.description import json_object
+from distkern.data.store.places import (
+    Location,
+    NotAFileError,
+    Place,
+    absolute,
+    create_exclusively,
+    modified,
+    place_of,
+    read_file,
+    remove_tree,
+)
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.jobs.record import (
     LOST_SECONDS,
@@ -32,19 +45,6 @@ from distkern.jobs.record import (
     is_recent,
     state_of,
     unreadable_record,
-)
-from distkern.storage.atomic import explain_errors, write_text_atomic
-from distkern.storage.description import json_object
-from distkern.storage.places import (
-    Location,
-    NotAFileError,
-    Place,
-    absolute,
-    create_exclusively,
-    modified,
-    place_of,
-    read_file,
-    remove_tree,
 )
 
 _NAME = re.compile(r"epoch-(\d{5,})")

@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from distkern.common.errors import CorruptDataError
+from distkern.core.errors import CorruptDataError
+from distkern.data.appending import open_to_append
+from distkern.data.store.description import json_object
+from distkern.data.store.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 from distkern.engine.events import Event, is_usual, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact
-from distkern.storage.appending import open_to_append
-from distkern.storage.description import json_object
-from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
 #: seconds between two lines about passes, and between two times that an object is written anew for them
 INTERVAL, STORE_INTERVAL = 1.0, 10.0

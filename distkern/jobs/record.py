@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from distkern.common.errors import CorruptDataError
-from distkern.common.urls import redact_urls
-from distkern.storage.description import described, json_object
-from distkern.storage.places import absolute
+from distkern.core.errors import CorruptDataError
+from distkern.core.urls import redact_urls
+from distkern.data.store.description import described, json_object
+from distkern.data.store.places import absolute
 
 #: name=value, of a query or a line of settings, where the name says that the value is secret
 _NAMED = re.compile(

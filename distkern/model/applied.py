@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.routing import RoutedAnswers, combining_cost
-from distkern.common.sparse import Rows
-from distkern.common.types import Block, Floats
+from distkern.core.sparse import Rows
+from distkern.core.types import Block, Floats
+from distkern.data.dataset import Split
+from distkern.data.preparation import Preparation
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.routing import RoutedAnswers, combining_cost
 from distkern.model.value import FittedModel
 from distkern.passes import Cost
-from distkern.storage.dataset import Split
-from distkern.storage.preparation import Preparation
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.errors import CorruptDataError
-from distkern.common.shapes import indexed, shaped
-from distkern.common.types import Floats
+from distkern.core.errors import CorruptDataError
+from distkern.core.stores import indexed, shaped
+from distkern.core.types import Floats
+from distkern.data.store.description import described
+from distkern.data.store.parts import HeldParts, StoredParts, save_parts
+from distkern.data.store.places import Place, absolute, place_of
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
@@ -25,9 +28,6 @@ from distkern.solvers._cells.touched import PreviousCells
 from distkern.solvers.base import Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.risk import Risk
-from distkern.storage.description import described
-from distkern.storage.parts import HeldParts, StoredParts, save_parts
-from distkern.storage.places import Place, absolute, place_of
 
 if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.data.preparation import Like, Preparation, preparation_for
+from distkern.data.scaling import Scaling
 from distkern.model.fields import fitted
-from distkern.storage.preparation import Like, Preparation, preparation_for
-from distkern.storage.scaling import Scaling
 
 if TYPE_CHECKING:
-    from distkern.storage.dataset import Dataset
-    from distkern.storage.table import Table
+    from distkern.data.dataset import Dataset
+    from distkern.data.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Columns:
     )
     table: Table | None = fitted(
         "how they became features, where they were not mere numbers, see "
-        ":class:`~distkern.storage.table.Table`; else None",
+        ":class:`~distkern.data.table.Table`; else None",
         default=None,
     )
     target_name: str | None = fitted(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.bases.nystroem import NystroemBasis
-from distkern.features.landmarks import AbstractLandmarkFeatures, Nystroem
+from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Nystroem
 from distkern.model.features import LandmarkModel
 from distkern.model.settings import Settings
 from distkern.solvers.csvrg import SpanCSVRG

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.landmarks import LandmarkBasis
-from distkern.common.sparse import Rows
-from distkern.features import AbstractFeatures, find_features
-from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks
-from distkern.features.linear import Linear
-from distkern.landmarks.base import RowLayout
+from distkern.core.sparse import Rows
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.features import AbstractFeatures, find_features
+from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks
+from distkern.maths.features.linear import Linear
+from distkern.maths.landmarks.base import RowLayout
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
@@ -35,7 +35,7 @@ class GammaModel(FittedModel):
         read=float,
     )
     landmarks: Rows = fitted(
-        "(n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on "
+        "(n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on "
         "sparse rows; without rows unless the features are made of landmarks",
         rows="landmarks",
     )
@@ -188,8 +188,7 @@ class LandmarkModel(GammaModel):
     """A model f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training."""
 
     landmarks: Rows = fitted(
-        "(r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on sparse "
-        "rows",
+        "(r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on sparse rows",
         rows="landmarks",
         needed=True,
     )

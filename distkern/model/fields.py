@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.sparse import from_arrays, to_arrays
+from distkern.core.sparse import from_arrays, to_arrays
 
 _KEY = "fitted"
 #: types that JSON may have for facts written as numbers or texts

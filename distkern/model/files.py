@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.labels import date_text, plain_labels
+from distkern.core.names import date_text, plain_labels
+from distkern.data.store.description import as_read, fingerprint
 from distkern.model.value import FittedModel
-from distkern.storage.description import as_read, fingerprint
 
 
 def lasting(model: FittedModel) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.shapes import shaped
-from distkern.common.types import Array
-from distkern.storage.arrays import array_bytes, load_arrays
-from distkern.storage.description import Description
-from distkern.storage.places import Place
+from distkern.core.stores import shaped
+from distkern.core.types import Array
+from distkern.data.store.arrays import array_bytes, load_arrays
+from distkern.data.store.description import Description
+from distkern.data.store.places import Place
 
 DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
 #: what the names of its arrays in a model's folder begin with
@@ -89,7 +89,7 @@ class StoredForUpdate:
         return array_bytes(self.folder / "arrays", self.facts["arrays"])
 
     def loaded(self) -> SavedForUpdate:
-        """Return it in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
+        """Return it in memory; raises as :func:`~distkern.data.store.arrays.load_arrays`."""
         arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
         own = {name.removeprefix(OWN): values for name, values in arrays.items() if name.startswith(OWN)}
         where = str(self.folder / "model.json")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.losses.base import AbstractLoss
+from distkern.maths.losses.base import AbstractLoss
 from distkern.model.settings import Settings
 from distkern.solvers.risk import Risk
 
 if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace
-    from distkern.features import AbstractFeatures
+    from distkern.maths.features import AbstractFeatures
     from distkern.solvers.base import AbstractSolver, Problem
 
 

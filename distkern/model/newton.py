@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.features import AbstractFeatures
+from distkern.maths.features import AbstractFeatures
 from distkern.model.features import ExplicitModel
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.common import blas
-from distkern.common.errors import InputError
-from distkern.common.sparse import Rows, SparseRows, converted, sum_is_finite
-from distkern.common.types import Floats
-from distkern.storage.preparation import Preparation
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, SparseRows, converted, sum_is_finite
+from distkern.core.types import Floats
+from distkern.data.preparation import Preparation
+from distkern.maths.bases.base import AbstractBasis
 
 
 def predict_rows(

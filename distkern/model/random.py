@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.errors import CorruptDataError, InputError
-from distkern.landmarks.base import RowLayout
-from distkern.losses.base import AbstractLoss
-from distkern.losses.real import Square
-from distkern.losses.unlabelled import DensityRatio, Novelty
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.data.preparation import Preparation
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses.base import AbstractLoss
+from distkern.maths.losses.real import Square
+from distkern.maths.losses.unlabelled import DensityRatio, Novelty
 from distkern.model.fields import fitted
 from distkern.model.prediction import deviations_of_rows, side_of
 from distkern.model.settings import Settings
@@ -26,7 +27,6 @@ from distkern.solvers.base import Problem, cannot_go_on
 from distkern.solvers.dsg import ContinuedDSG
 from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, held_out_of
 from distkern.solvers.risk import Risk
-from distkern.storage.preparation import Preparation
 
 DEVIATION = "deviation"
 #: features of an exact polish, and bytes of the rows that the driver takes for one without being asked

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from distkern.common.errors import InputError
-from distkern.common.parameters import AUTO, Parameter, declared
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
-from distkern.losses.base import AbstractLoss
+from distkern.core.errors import InputError
+from distkern.core.parameters import AUTO, Parameter, declared
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
+from distkern.maths.losses.base import AbstractLoss
 from distkern.solvers.hyperparameters import METRIC, SCALE
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.losses import find_loss
-from distkern.losses.base import AbstractLoss
+from distkern.maths.losses import find_loss
+from distkern.maths.losses.base import AbstractLoss
 from distkern.model.features import FeatureModel
 from distkern.model.settings import Settings
 from distkern.solvers.risk import Risk

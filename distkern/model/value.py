@@ -33,26 +33,26 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.base import AbstractBasis, MappedBasis
-from distkern.common.errors import InputError
-from distkern.common.types import Floats
-from distkern.losses.base import AbstractLoss
+from distkern.core.errors import InputError
+from distkern.core.text import in_bytes
+from distkern.core.types import Floats
+from distkern.data.preparation import Preparation
+from distkern.data.store.places import Place
+from distkern.maths.bases.base import AbstractBasis, MappedBasis
+from distkern.maths.losses.base import AbstractLoss
 from distkern.model.columns import Columns
 from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, restored_fields
 from distkern.model.further import SavedForUpdate, StoredForUpdate
 from distkern.model.kind import AbstractModelKind
 from distkern.model.prediction import answer_of, predict_rows, rearranged, unweighted
 from distkern.model.settings import Settings
-from distkern.monitor.explanation import Explanation
-from distkern.monitor.history import History
-from distkern.monitor.text import in_bytes
+from distkern.show.explanation import Explanation
+from distkern.show.history import History
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import scaled_risk
-from distkern.storage.places import Place
-from distkern.storage.preparation import Preparation
 
 if TYPE_CHECKING:
-    from distkern.maps.mapping import RowMap
+    from distkern.maths.maps.mapping import RowMap
     from distkern.solvers.base import Problem
 
 #: of the arrays of a model that are its map's
@@ -136,10 +136,10 @@ class FittedModel(Told, AbstractModelKind):
     seed: int = fitted("of every random choice that was made", fact="seed", write=int, read=int)
     n_iter: int = fitted("stages done, of the model that is kept")
     history: History = fitted(
-        ":class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage"
+        ":class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage"
     )
     importances: Explanation | None = fitted(
-        ":class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has made, "
+        ":class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made, "
         "or None",
         default=None,
     )
@@ -384,7 +384,7 @@ class FittedModel(Told, AbstractModelKind):
         """The arrays that a model folder holds, beside what is kept for updates."""
         parts = {}
         if self.map is not None:
-            from distkern.maps.mapping import map_to_arrays
+            from distkern.maths.maps.mapping import map_to_arrays
 
             parts = map_to_arrays(self.map)
         return arrays_of(self) | {f"{_OF_MAP}{name}": array for name, array in parts.items()}
@@ -408,7 +408,7 @@ class FittedModel(Told, AbstractModelKind):
         parts = {key.removeprefix(_OF_MAP): one for key, one in arrays.items() if key.startswith(_OF_MAP)}
         own = restored_fields(cls, known["task"], arrays, facts, known["columns"].width)
         if parts:
-            from distkern.maps.mapping import map_from_arrays
+            from distkern.maths.maps.mapping import map_from_arrays
 
             own["map"] = map_from_arrays(parts)
         found = cls(**known, **own)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from distkern.common.types import AbstractSource, Block
+from distkern.core.types import AbstractSource, Block
 from distkern.passes.execution import AbstractExecutor, Keep
 from distkern.passes.machine import COMPILING_BYTES, Cost, Machine, loaded_bytes
 

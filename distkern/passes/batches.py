@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import AbstractGroup, Block, GroupOpener, groups_of
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import AbstractGroup, Block, GroupOpener, groups_of
 from distkern.passes.machine import UNKNOWN, Cost
 from distkern.passes.rounds import KEPT_BLOCKS_BYTES, AbstractResident, Rounds
 
@@ -36,7 +36,7 @@ class BatchSlice:
 class BatchOrder:
     """Batches of about ``batch_size`` rows, each in a fixed number of parts that different workers can take.
 
-    The groups of blocks (:func:`~distkern.common.types.groups_of`) are dealt in consecutive runs, the strips,
+    The groups of blocks (:func:`~distkern.core.types.groups_of`) are dealt in consecutive runs, the strips,
     one for each part. A strip gives one part to every batch: it goes through its groups in shuffled order,
     and through the rows of a group in shuffled order (blocks, then rows of a block), cut into parts of nearly
     equal length. So every row is seen once an epoch of its strip, at most one block of a strip is needed at a

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from distkern.common import blas
-from distkern.common.stores import Store
-from distkern.common.types import Block, Reader
+from distkern.core import blas
+from distkern.core.stores import Store
+from distkern.core.types import Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, working_bytes
 from distkern.passes.execution import Call, Keep, Shared, Timed, read_block
 from distkern.passes.machine import TASK_BYTES, UNKNOWN, Cost, Machine

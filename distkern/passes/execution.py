@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from distkern.common import blas
-from distkern.common.processes import new_lock
-from distkern.common.types import AbstractSource, Block, Reader
+from distkern.core import blas
+from distkern.core.processes import new_lock
+from distkern.core.types import AbstractSource, Block, Reader
 from distkern.passes.machine import Machine
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from distkern.common import blas
-from distkern.common.types import AbstractSource, Block, Reader
+from distkern.core import blas
+from distkern.core.types import AbstractSource, Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, working_bytes
 from distkern.passes.execution import FAN_IN, Call, Keep, Shared, Timed, read_block
 from distkern.passes.machine import MIB, TASK_BYTES, UNKNOWN, Cost, Machine

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from numpy.typing import NDArray
 
-from distkern.common.types import AbstractSource, ArrayGroup, Block, GroupOpener, groups_of
+from distkern.core.types import AbstractSource, ArrayGroup, Block, GroupOpener, groups_of
 from distkern.passes.base import Extent, Pass, PassPlan, Site, UnderWay, Watch
 from distkern.passes.machine import (
     AT_ONCE,

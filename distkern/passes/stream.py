@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import blas
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import AbstractSource, Block, Reader
+from distkern.core import blas
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import AbstractSource, Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, UnderWay, Watch
 from distkern.passes.execution import AbstractExecutor, Call, Keep, Shared, Timed, read_block
 from distkern.passes.machine import BYTE_SENT, UNKNOWN, Cost, Machine, loaded_bytes

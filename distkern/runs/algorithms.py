@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from distkern.common.registry import Family
+    from distkern.core.registry import Family
 
 
 def algorithm(name: str) -> type[Any] | None:
@@ -34,6 +34,6 @@ def estimators() -> Mapping[str, type[Any]]:
 def _family(*, by_class: bool) -> Family[Any]:
     from sklearn.base import BaseEstimator
 
-    from distkern.common.registry import Family, class_name, member_name
+    from distkern.core.registry import Family, class_name, member_name
 
     return Family("distkern.estimators", BaseEstimator, class_name if by_class else member_name)

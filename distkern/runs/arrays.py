@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.held_out import Keys
-from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows, SparseRows, count_nonzero
-from distkern.common.types import AbstractSource, ArrayGroup, Block, GroupOpener, Reader
+from distkern.core.errors import InputError
+from distkern.core.held_out import Keys
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows, SparseRows, count_nonzero
+from distkern.core.types import AbstractSource, ArrayGroup, Block, GroupOpener, Reader
 from distkern.engine.dask.arrays import is_dask
 
 #: bytes of a block in single precision, and of a number in it

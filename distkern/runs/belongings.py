@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from distkern.common.errors import DistkernError, InputError
+from distkern.core.errors import DistkernError, InputError
+from distkern.core.text import PAGE_BEGINS
+from distkern.data.store.arrays import array_names
+from distkern.data.store.description import json_object
+from distkern.data.store.places import Place, read_file, read_range
 from distkern.engine.kept_passes import FOLDER as KEPT_PASSES
-from distkern.monitor.text import PAGE_BEGINS
 from distkern.runs.algorithms import algorithms
-from distkern.storage.arrays import array_names
-from distkern.storage.description import json_object
-from distkern.storage.places import Place, read_file, read_range
 
 #: stores of tasks that no model needs
 PASSING = ("search", "moved", "held-out", KEPT_PASSES)

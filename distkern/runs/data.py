@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.held_out import Keys, groups_of
-from distkern.common.labels import kind_of
-from distkern.common.sparse import Rows, SparseRows, converted, distinct
-from distkern.common.targets import refuse_one_group, refuse_unknown
-from distkern.common.types import AbstractSource, Block, Floats
+from distkern.core.errors import InputError
+from distkern.core.held_out import Keys, groups_of
+from distkern.core.names import kind_of
+from distkern.core.sparse import Rows, SparseRows, converted, distinct
+from distkern.core.targets import refuse_one_group, refuse_unknown
+from distkern.core.types import AbstractSource, Block, Floats
+from distkern.data.dataset import Dataset, Split
+from distkern.data.scaling import Scaling
 from distkern.passes import Reduce
 from distkern.runs.arrays import ArraySource
 from distkern.solvers.base import Problem
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.scaling import Scaling
 
 #: of which equal ones are merged
 _FEW_ROWS = 1024

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.columns.base import AbstractColumn, shown_number, spread
-from distkern.common.labels import plain_labels
-from distkern.common.sparse import Rows, values_at, with_values
-from distkern.common.types import Floats
-from distkern.monitor.explanation import Output
-from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
+from distkern.core.names import plain_labels
+from distkern.core.sparse import Rows, values_at, with_values
+from distkern.core.types import Floats
+from distkern.data.columns.base import AbstractColumn, shown_number, spread
+from distkern.data.scaling import Scaling
+from distkern.data.table import Table
+from distkern.show.explanation import Output
 
 if TYPE_CHECKING:
     # workers import this file, and no scikit-learn
@@ -66,7 +66,7 @@ class ColumnGrid:
     ----------
     places : of its features
     values, rug : as they are told; the rug is of numbers and dates
-    kind : see :class:`~distkern.monitor.explanation.Dependence`
+    kind : see :class:`~distkern.show.explanation.Dependence`
     features : (n_values, n_places) that they become, scaled as the rows are
     """
 

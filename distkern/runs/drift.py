@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.sparse import SparseRows
-from distkern.common.types import AbstractSource, Array, Block
+from distkern.core.sparse import SparseRows
+from distkern.core.types import AbstractSource, Array, Block
+from distkern.data.spreads import TILE_BYTES, Spreads
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Reduce
-from distkern.storage.spreads import TILE_BYTES, Spreads
 
 #: share of a column's range by which a number must be beyond it, as single precision has about 7 digits
 _ROUNDING = 1e-6

@@ -13,16 +13,17 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.routing import RoutedAnswers
-from distkern.common import blas
-from distkern.common.errors import InputError
-from distkern.common.labels import plain_labels
-from distkern.common.targets import plain_targets
-from distkern.common.types import Block, Floats
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
+from distkern.core.targets import plain_targets
+from distkern.core.types import Block, Floats
+from distkern.data.dataset import Split
 from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.maths.bases.routing import RoutedAnswers
 from distkern.model.applied import Applied
 from distkern.model.prediction import codes_of
 from distkern.model.value import FittedModel
@@ -31,7 +32,6 @@ from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, Rank
 from distkern.runs.regression_figures import PointGrid, Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
 from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups
-from distkern.storage.dataset import Split
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def evaluate_split(
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
     as errors and are left out of objective, curves and calibration. Losses of rows are summed by groups for a
     figure that is ``compared``; a log loss of decision values without probabilities is that of the sigmoid or
-    temperature that suits these rows best (:func:`~distkern.common.scores.log_losses`).
+    temperature that suits these rows best (:func:`~distkern.core.scores.log_losses`).
 
     Raises
     ------

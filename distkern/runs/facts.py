@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.data.scaling import Scaling
+from distkern.data.table import Table
 from distkern.engine.events import check_line
-from distkern.monitor.explanation import Explanation
-from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
+from distkern.show.explanation import Explanation
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import blas
+from distkern.core import blas
+from distkern.data.spreads import Spreads
+from distkern.data.store.atomic import remove_orphans
+from distkern.data.store.places import Place
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, RunOutcome
 from distkern.engine.ending import Stopping
 from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
-from distkern.maps.mapping import RowMap
+from distkern.maths.maps.mapping import RowMap
 from distkern.model.columns import Columns
 from distkern.model.further import SavedForUpdate
 from distkern.model.value import FittedModel
-from distkern.monitor.history import History
 from distkern.runs.data import TrainingData
 from distkern.runs.learned import GivenTraining
 from distkern.runs.mapped import mapped
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.scaled import Rescaled, rescaled
 from distkern.runs.spooled import in_random_order
-from distkern.storage.atomic import remove_orphans
-from distkern.storage.places import Place
-from distkern.storage.spreads import Spreads
+from distkern.show.history import History
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from distkern.common.errors import CorruptDataError, DistkernError, InputError
+from distkern.core.errors import CorruptDataError, DistkernError, InputError
+from distkern.data.dataset import Split
+from distkern.data.store.atomic import staged_folder
+from distkern.data.store.places import Place, URLPlace, absolute, remove_tree, resolved
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
 from distkern.model.value import FittedModel
-from distkern.monitor import metrics
 from distkern.runs.belongings import OF_A_RUN, PASSING, foreign_in, is_model, refuse_foreign, take_along
 from distkern.runs.persistence import refuse_other_model, save_model
 from distkern.runs.recipe import Recipe
-from distkern.storage.atomic import staged_folder
-from distkern.storage.dataset import Split
-from distkern.storage.places import Place, URLPlace, absolute, remove_tree, resolved
+from distkern.show import metrics
 
 #: what a job leaves in the folder of its run, under a hidden name
 _OF_A_JOB = ".job"

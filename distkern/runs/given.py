@@ -20,20 +20,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_array, validate_data
 
-from distkern.common.errors import InputError
-from distkern.common.python_words import warn
-from distkern.common.sparse import Rows, SparseRows
-from distkern.common.types import AbstractSource
+from distkern.core.errors import InputError
+from distkern.core.python_words import warn
+from distkern.core.sparse import Rows, SparseRows
+from distkern.core.types import AbstractSource
+from distkern.data.preparation import Preparation
+from distkern.data.scaling import Scaling
 from distkern.engine.dask.arrays import as_frame, is_dask, map_frame, map_numbers, map_rows, map_source
 from distkern.model.columns import Columns
 from distkern.runs.arrays import explained, refuse_path
-from distkern.storage.preparation import Preparation
-from distkern.storage.scaling import Scaling
 
 if TYPE_CHECKING:
-    from distkern.storage.dataset import Dataset, Split
-    from distkern.storage.options import ShardOptions
-    from distkern.storage.table import Table
+    from distkern.data.dataset import Dataset, Split
+    from distkern.data.options import ShardOptions
+    from distkern.data.table import Table
 
 _PRECISIONS = [np.float64, np.float32]
 #: kinds of dtypes that are numbers
@@ -89,7 +89,7 @@ def described(
                 )
                 raise InputError(f"X has no column {name!r}", where=option, hint=hint)
     # predicting does without
-    from distkern.storage.options import ShardOptions
+    from distkern.data.options import ShardOptions
 
     kinds = categorical if isinstance(categorical, Mapping) else dict.fromkeys(categorical, "onehot")
     return DescribedFrame(X, ShardOptions(categorical=dict(kinds), text=tuple(text), id=id))
@@ -275,7 +275,7 @@ def is_mixed(X: Any) -> bool:
         return any(
             not isinstance(dtype, np.dtype) or dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes
         )
-    from distkern.storage.frames import has_other_than_numbers
+    from distkern.data.frames import has_other_than_numbers
 
     return has_other_than_numbers(X)
 
@@ -364,7 +364,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
 def _encoded(columns: Columns, table: Table, X: Any) -> Any:
     """Features (n, d) float32 of a frame, or of an array of its columns, scaled; a Dask frame or array of
     them of one of Dask's."""
-    from distkern.storage.frames import encode_frame
+    from distkern.data.frames import encode_frame
 
     encode = partial(encode_frame, table, columns.scaling or Scaling())
     if not is_dask(X):

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.placed import AbstractPlacedBasis
-from distkern.bases.routing import combining_cost
-from distkern.common import blas
-from distkern.common.labels import plain_labels
-from distkern.common.progress import at_step
-from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows, SparseRows, values_at, with_values
-from distkern.common.types import AbstractSource, Block
+from distkern.core import blas
+from distkern.core.names import plain_labels
+from distkern.core.progress import at_step
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows, SparseRows, values_at, with_values
+from distkern.core.text import in_bytes
+from distkern.core.types import AbstractSource, Block
+from distkern.data.dataset import Split
+from distkern.data.preparation import Preparation
+from distkern.data.scaling import Scaling
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
-from distkern.monitor.explanation import Dependence, Explanation, Importance
-from distkern.monitor.text import in_bytes
+from distkern.maths.bases.placed import AbstractPlacedBasis
+from distkern.maths.bases.routing import combining_cost
 from distkern.passes import Cost, Extent, Machine, Outline, PassPlan, Reduce
 from distkern.runs.dependence import ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
-from distkern.storage.dataset import Split
-from distkern.storage.preparation import Preparation
-from distkern.storage.scaling import Scaling
+from distkern.show.explanation import Dependence, Explanation, Importance
 
 if TYPE_CHECKING:
     # workers import this file, and no scikit-learn

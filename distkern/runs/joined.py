@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from distkern.common.types import AbstractSource, Block, Reader
+from distkern.core.types import AbstractSource, Block, Reader
 
 
 class JoinedRows(AbstractSource):

@@ -14,12 +14,13 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples, validate_data
 
-from distkern.common.errors import InputError
-from distkern.common.labels import plain_labels
-from distkern.common.python_words import warn
-from distkern.common.sparse import Rows, SparseRows, converted
-from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
-from distkern.common.types import AbstractSource
+from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
+from distkern.core.python_words import warn
+from distkern.core.sparse import Rows, SparseRows, converted
+from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
+from distkern.core.types import AbstractSource
+from distkern.data.preparation import Preparation
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
 from distkern.runs.arrays import explained, refuse_labels, refuse_path
@@ -32,16 +33,15 @@ from distkern.runs.given import (
     target_name,
     undescribed,
 )
-from distkern.storage.preparation import Preparation
 
 if TYPE_CHECKING:
+    from distkern.data.dataset import Split
+    from distkern.data.frames import FittedFrame
+    from distkern.data.options import ShardOptions
+    from distkern.data.table_report import ColumnReport
     from distkern.engine.executors import AbstractExecutor
     from distkern.runs.data import TrainingData
     from distkern.runs.recipe import Recipe
-    from distkern.storage.dataset import Split
-    from distkern.storage.frames import FittedFrame
-    from distkern.storage.options import ShardOptions
-    from distkern.storage.table_report import ColumnReport
 
 #: rows of so few bytes in this process are not worth sending to another one
 _FEW_BYTES = 16 * 2**20
@@ -103,12 +103,12 @@ def training_rows(
     ``stack`` ends with the fit. Raises what ``fit`` raises of its arguments.
     """
     # predictions of a model that is loaded do without what a fit needs
+    from distkern.data.dataset import Dataset, Split
     from distkern.engine.drive import Driver
     from distkern.engine.executors import available_cores, open_executor
     from distkern.runs.data import describing, from_arrays, from_described
     from distkern.runs.scaled import check_stored
     from distkern.runs.spooled import spooled
-    from distkern.storage.dataset import Dataset, Split
 
     n_jobs = recipe.settings.given.get("n_jobs")
     workers = n_jobs if n_jobs is None or n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
@@ -202,7 +202,7 @@ def _learned_frame(
     X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: ShardOptions | None
 ) -> tuple[NDArray[Any], FittedFrame]:
     """Targets, and a frame in memory as ``distkern shard`` would store it; ``groups`` are keys."""
-    from distkern.storage.frames import fit_frame
+    from distkern.data.frames import fit_frame
 
     if task == "none":
         y = np.zeros(len(X))
@@ -227,11 +227,11 @@ def _spooled_frame(
     stack: ExitStack,
 ) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
+    from distkern.data.frames import frame_chunks, frame_kinds
+    from distkern.data.ingest import write_dataset
+    from distkern.data.store.atomic import temporary_folder
+    from distkern.data.table_report import told_columns
     from distkern.runs.spooled import check_hosts
-    from distkern.storage.atomic import temporary_folder
-    from distkern.storage.frames import frame_chunks, frame_kinds
-    from distkern.storage.ingest import write_dataset
-    from distkern.storage.table_report import told_columns
 
     if task != "none" and y is None:
         raise InputError("y is missing", where="fit", hint="give labels with frames")
@@ -279,8 +279,8 @@ def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -
     InputError or ValueError
         If it is none of these, or has other columns or labels.
     """
+    from distkern.data.dataset import Dataset, Split
     from distkern.runs.arrays import ArraySource
-    from distkern.storage.dataset import Dataset, Split
 
     if isinstance(given, list) and len(given) == 1:
         given = given[0]

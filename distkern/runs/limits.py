@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from distkern.common import interrupts
-from distkern.common.errors import MemoryBudgetError
+from distkern.core import interrupts
+from distkern.core.errors import MemoryBudgetError
+from distkern.core.text import in_bytes
 from distkern.engine.events import Event
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import fitted, needed_bytes
-from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, Outline, Pass, PassPlan
 from distkern.passes.machine import MIB, TERMINATED_AT
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.errors import InputError
-from distkern.common.held_out import keys_of, order_of_keys, parted, row_keys
-from distkern.common.parameters import AUTO
-from distkern.common.types import AbstractSource, Block
+from distkern.core.errors import InputError
+from distkern.core.held_out import keys_of, order_of_keys, parted, row_keys
+from distkern.core.parameters import AUTO
+from distkern.core.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.executors import AbstractExecutor
-from distkern.maps.mapping import MapChoice, RowMap, as_rows, fitting_bytes, pulled_targets
-from distkern.maps.transform import TRANSFORMS
+from distkern.maths.maps.mapping import MapChoice, RowMap, as_rows, fitting_bytes, pulled_targets
+from distkern.maths.maps.transform import TRANSFORMS
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
 from distkern.runs.scaled import ScaledSource
@@ -45,7 +45,7 @@ def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple
             where=name,
             hint=f"leave {name} out, or give dense rows",
         )
-    from distkern.search.ladder import maps_of
+    from distkern.choose.ladder import maps_of
 
     known = maps_of(source.n_features) if metric == AUTO else []
     if scale == AUTO:
@@ -108,8 +108,8 @@ def mapped(
 
 def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
     """The best map by rows that are held out of these, which are in random order."""
-    from distkern.search.ladder import best_map
-    from distkern.search.machines import SampleRows
+    from distkern.choose.ladder import best_map
+    from distkern.choose.machines import SampleRows
 
     n_classes = len(problem.class_shares)
     codes = np.asarray(rows.targets) if n_classes else None
@@ -144,7 +144,7 @@ def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Blo
         n_rows = n_rows if problem.max_relative_weight == 1.0 else max(n_rows, _MAP_ROWS)
         learning = max(fitting_bytes(choice, n_rows, problem.n_features, n_outputs) for choice in choices)
     if len(choices) > 1:
-        from distkern.search.ladder import memory_of
+        from distkern.choose.ladder import memory_of
 
         learning = max(learning, memory_of(n_rows, problem.n_features, 0))
     return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import CorruptDataError, InputError
-from distkern.common.labels import code_of, plain_labels
-from distkern.common.version import __version__
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.core.names import code_of, plain_labels
+from distkern.core.version import __version__
+from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
+from distkern.data.store.description import as_read
+from distkern.data.store.places import Location, Place, absolute, remove_tree
 from distkern.model.columns import Columns
 from distkern.model.files import description, plain, stored_arrays
 from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
 from distkern.model.settings import Settings
 from distkern.model.value import ChosenBy, FittedModel
-from distkern.monitor.history import History
 from distkern.runs.facts import ModelFacts
-from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
-from distkern.storage.description import as_read
-from distkern.storage.places import Location, Place, absolute, remove_tree
+from distkern.show.history import History
 
 #: how often a model is read that others replace meanwhile
 _READINGS = 4
@@ -34,8 +34,8 @@ def save_model(model: FittedModel, path: Place) -> None:
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
+    from distkern.data.store.atomic import write_text_atomic
     from distkern.runs.belongings import refuse_others_model
-    from distkern.storage.atomic import write_text_atomic
 
     versions = {"distkern-version": __version__, "numpy-version": np.__version__}
     content, arrays = {**description(model), **versions}, stored_arrays(model)

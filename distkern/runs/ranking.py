@@ -11,8 +11,8 @@ from typing import BinaryIO, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from distkern.common.scores import row_log_losses
-from distkern.storage.atomic import explain_errors
+from distkern.core.scores import row_log_losses
+from distkern.data.store.atomic import explain_errors
 
 #: bins of probabilities, equally wide
 N_BINS = 20
@@ -34,7 +34,7 @@ class Calibration:
     counts : (20,) rows whose probability p lies in each bin
     chances : (20,) the sum of their p
     hits : (20,) the number of them in the class of p
-    log_losses, squares : sums over all rows of :func:`~distkern.common.scores.row_log_losses` and
+    log_losses, squares : sums over all rows of :func:`~distkern.core.scores.row_log_losses` and
         :func:`row_squares`
     """
 

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.choices import Compared
-from distkern.common.errors import InputError
-from distkern.common.labels import code_of, plain_labels
-from distkern.common.parameters import NOT_NEGATIVE
-from distkern.common.types import AbstractSource
+from distkern.core.choices import Compared
+from distkern.core.errors import InputError
+from distkern.core.names import code_of, plain_labels
+from distkern.core.parameters import NOT_NEGATIVE
+from distkern.core.types import AbstractSource
+from distkern.data.dataset import Split
+from distkern.data.feature_major import no_columns
+from distkern.data.scaling import Scaling
 from distkern.model.settings import Settings
 from distkern.model.value import ChosenBy, FittedModel, Told, check_threshold
 from distkern.passes import Outline
@@ -22,12 +25,9 @@ from distkern.runs.data import TrainingData, from_split
 from distkern.runs.mapped import map_choices, mapping
 from distkern.runs.scaled import ScaledSource, as_planned, spreading
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.storage.columns import no_columns
-from distkern.storage.dataset import Split
-from distkern.storage.scaling import Scaling
 
 if TYPE_CHECKING:
-    from distkern.maps.mapping import MapChoice
+    from distkern.maths.maps.mapping import MapChoice
     from distkern.runs.update import UpdateRun
 
 
@@ -218,7 +218,7 @@ class Recipe(Told):
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:
         """The solver of a run, which first chooses the hyperparameters that are to be searched, if any."""
-        from distkern.search.values import searched
+        from distkern.choose.values import searched
 
         return searched(posed.solver, self.settings.searched, posed.problem)
 

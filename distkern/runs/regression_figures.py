@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.routing import RoutedAnswers
-from distkern.common.types import Block
+from distkern.core.types import Block
+from distkern.data.dataset import Split
+from distkern.maths.bases.routing import RoutedAnswers
 from distkern.model.applied import Applied
 from distkern.model.prediction import in_order
 from distkern.model.value import FittedModel
 from distkern.passes import Reduce
 from distkern.runs.row_losses import GROUPS, group_sums
-from distkern.storage.dataset import Split
 
 #: cells in each direction, at most
 MOST_CELLS = 64

@@ -12,20 +12,20 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.placed import AbstractPlacedBasis
-from distkern.bases.routing import RoutedAnswers, Routing
-from distkern.common import blas
-from distkern.common.types import Floats, Reader
+from distkern.core import blas
+from distkern.core.types import Floats, Reader
+from distkern.data.dataset import Split
+from distkern.data.store.atomic import staged_folder, temporary_folder
+from distkern.data.store.parts import SlicedParts
+from distkern.data.store.places import Location, place_of
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.placed import AbstractPlacedBasis
+from distkern.maths.bases.routing import RoutedAnswers, Routing
 from distkern.model.applied import Applied
 from distkern.model.value import FittedModel
 from distkern.passes import Machine
-from distkern.storage.atomic import staged_folder, temporary_folder
-from distkern.storage.dataset import Split
-from distkern.storage.parts import SlicedParts
-from distkern.storage.places import Location, place_of
 
 
 def routing_of(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Keys, keys_of, row_keys, stirred_bits
-from distkern.common.scores import log_losses, row_log_losses
-from distkern.common.types import Array, Block
+from distkern.core.held_out import Keys, keys_of, row_keys, stirred_bits
+from distkern.core.scores import log_losses, row_log_losses
+from distkern.core.types import Array, Block
 from distkern.runs.ranking import row_squares
 
 Codes = NDArray[np.int64]
@@ -38,7 +38,7 @@ def losses_of_groups(sums: Array, n_rows: int) -> list[float]:
     """128 numbers with the same mean as the losses of all rows.
 
     The mean of the differences between those of two models is that over the rows, and its standard error
-    (:func:`~distkern.common.scores.mean_difference`) is estimated from how it varies between groups, so that
+    (:func:`~distkern.core.scores.mean_difference`) is estimated from how it varies between groups, so that
     rows of one key count as one.
     """
     return list((sums * (GROUPS / max(n_rows, 1))).tolist())

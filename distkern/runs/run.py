@@ -9,16 +9,17 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
+from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
+from distkern.core.text import in_bytes
+from distkern.data.dataset import Split
+from distkern.data.store.atomic import explain_errors
+from distkern.data.store.places import Location, place_of
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
-from distkern.monitor import metrics
-from distkern.monitor.explanation import NOT_MEASURED
-from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs.fitting import RunPlace, run
@@ -46,10 +47,9 @@ from distkern.runs.limits import (
 from distkern.runs.persistence import read_model, save_model
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.updating import UpdateRecipe
+from distkern.show import metrics
+from distkern.show.explanation import NOT_MEASURED
 from distkern.solvers.base import AbstractSolver, Outline, Problem
-from distkern.storage.atomic import explain_errors
-from distkern.storage.dataset import Split
-from distkern.storage.places import Location, place_of
 
 if TYPE_CHECKING:
     from distkern.runs.evaluation import Evaluation

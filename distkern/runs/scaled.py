@@ -11,17 +11,17 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.parameters import AUTO
-from distkern.common.sparse import Rows
-from distkern.common.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
+from distkern.core.errors import InputError
+from distkern.core.parameters import AUTO
+from distkern.core.sparse import Rows
+from distkern.core.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
+from distkern.data.dataset import Split
+from distkern.data.preparation import TOO_LARGE
+from distkern.data.scaling import SPARSE_KINDS, Scaling, ScalingKind
+from distkern.data.spreads import TILE_BYTES, Spreads
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Outline, Reduce
 from distkern.runs.data import TrainingData
-from distkern.storage.dataset import Split
-from distkern.storage.preparation import TOO_LARGE
-from distkern.storage.scaling import SPARSE_KINDS, Scaling, ScalingKind
-from distkern.storage.spreads import TILE_BYTES, Spreads
 
 #: what scaling a block takes beside it: a tile in float64, and what is computed of it
 _SCALING_TILES = 4
@@ -169,9 +169,9 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
     the precision ``dtype``: "auto", "float32" or "float64".
 
     "auto" leaves data sets that were scaled when they were sharded as they are, and others whose columns have
-    about the same unit, see :meth:`~distkern.storage.spreads.Spreads.chosen`. The precision that it
+    about the same unit, see :meth:`~distkern.data.spreads.Spreads.chosen`. The precision that it
     takes is that of :func:`precision_of`, unless
-    :meth:`~distkern.storage.spreads.Spreads.suit_single` says no.
+    :meth:`~distkern.data.spreads.Spreads.suit_single` says no.
 
     Raises
     ------

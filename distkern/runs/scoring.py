@@ -13,26 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.placed import AbstractPlacedBasis
-from distkern.bases.routing import RoutedAnswers, Routing, combining_cost
-from distkern.common import blas, interrupts
-from distkern.common.labels import label_texts
-from distkern.common.sparse import SparseRows
-from distkern.common.stores import Store
-from distkern.common.types import AbstractSource, Block, Floats, Reader
+from distkern.core import blas, interrupts
+from distkern.core.names import label_texts
+from distkern.core.sparse import SparseRows
+from distkern.core.stores import Store
+from distkern.core.types import AbstractSource, Block, Floats, Reader
+from distkern.data.dataset import Split
+from distkern.data.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
+from distkern.data.predictions import open_predictions
+from distkern.data.shard_reader import ShardReader
+from distkern.data.store.places import Location, place_of
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
+from distkern.maths.bases.placed import AbstractPlacedBasis
+from distkern.maths.bases.routing import RoutedAnswers, Routing, combining_cost
 from distkern.model.applied import Applied
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
 from distkern.runs.routed import routing_of, run, scratch_folder, unkept
-from distkern.storage.dataset import Split
-from distkern.storage.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
-from distkern.storage.places import Location, place_of
-from distkern.storage.predictions import open_predictions
-from distkern.storage.shard_reader import ShardReader
 
 
 @dataclass(frozen=True)

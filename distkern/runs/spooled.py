@@ -7,17 +7,17 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 
-from distkern.common.errors import InputError
-from distkern.common.types import AbstractSource, Block
+from distkern.core.errors import InputError
+from distkern.core.types import AbstractSource, Block
+from distkern.data.dataset import Split
+from distkern.data.ingest import write_dataset
+from distkern.data.shuffled import ShuffledRows
+from distkern.data.store.atomic import flushed, temporary_folder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Stream, whole_visits
 from distkern.runs.data import TrainingData
-from distkern.storage.atomic import flushed, temporary_folder
-from distkern.storage.dataset import Split
-from distkern.storage.ingest import write_dataset
-from distkern.storage.shuffled import ShuffledRows
 
 
 def in_random_order(

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.labels import plain_labels
-from distkern.common.types import AbstractSource, Block
+from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
+from distkern.core.types import AbstractSource, Block
+from distkern.data.dataset import Split
+from distkern.data.preparation import Preparation
 from distkern.model.further import SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.runs.data import TrainingData, check_task, from_split
 from distkern.runs.joined import JoinedRows
-from distkern.storage.dataset import Split
-from distkern.storage.preparation import Preparation
 
 _WHERE = "--data"
 

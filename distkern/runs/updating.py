@@ -13,11 +13,13 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
-from distkern.common import blas
-from distkern.common.errors import InputError
-from distkern.common.sparse import Rows as Features
-from distkern.common.targets import plain_targets
-from distkern.common.types import AbstractSource
+from distkern.core import blas
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows as Features
+from distkern.core.targets import plain_targets
+from distkern.core.types import AbstractSource
+from distkern.data.dataset import Dataset, Split
+from distkern.data.preparation import Preparation
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
@@ -36,8 +38,6 @@ from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.scaled import ScaledSource
 from distkern.runs.update import UpdateRows, UpdateRun, chosen_splits, further_of, update_data
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.preparation import Preparation
 
 #: updates that a model tells of, at most
 _MOST_TOLD = 100

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.errors import InputError
-from distkern.common.python_words import in_python
-from distkern.common.targets import keys_of_groups, plain_targets, refuse_unknown, weights_of_rows
-from distkern.common.types import Block
+from distkern.core.errors import InputError
+from distkern.core.python_words import in_python
+from distkern.core.targets import keys_of_groups, plain_targets, refuse_unknown, weights_of_rows
+from distkern.core.types import Block
+from distkern.data import ingest
+from distkern.data.build import Notice
+from distkern.data.dataset import Dataset
+from distkern.data.frames import frame_chunks, frame_kinds, is_frame
+from distkern.data.options import Impute, ShardOptions, Task
+from distkern.data.scaling import ScalingKind
+from distkern.data.store.places import Location
 from distkern.engine.dask.arrays import is_dask, partitions
-from distkern.storage import ingest
-from distkern.storage.build import Notice
-from distkern.storage.dataset import Dataset
-from distkern.storage.frames import frame_chunks, frame_kinds, is_frame
-from distkern.storage.options import Impute, ShardOptions, Task
-from distkern.storage.places import Location
-from distkern.storage.scaling import ScalingKind
 
 _MOST_ROWS = 65_536
 

@@ -26,13 +26,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.choices import Choices
-from distkern.common.compiled import derivative, tuple_type
-from distkern.common.parameters import FLAG, Parameter, Whole, parameter
-from distkern.common.types import Array
-from distkern.losses import MARGIN_LOSSES
-from distkern.losses.base import AbstractElementwiseLoss
+from distkern.core.choices import Choices
+from distkern.core.compiled import derivative, tuple_type
+from distkern.core.parameters import FLAG, Parameter, Whole, parameter
+from distkern.core.types import Array
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.losses import MARGIN_LOSSES
+from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState

@@ -38,14 +38,14 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from distkern.common.choices import Compared
-from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
-from distkern.common.registry import Family
-from distkern.common.sparse import Rows
-from distkern.common.stores import Workplace
-from distkern.common.types import Array
-from distkern.landmarks.base import RowLayout
+from distkern.core.choices import Compared
+from distkern.core.errors import InputError
+from distkern.core.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
+from distkern.core.registry import Family
+from distkern.core.sparse import Rows
+from distkern.core.stores import Workplace
+from distkern.core.types import Array
+from distkern.maths.landmarks.base import RowLayout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
 from distkern.passes import Outline as Outline
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.gram import GramSum, fill_columns
-from distkern.common.types import Array, Block
-from distkern.features import Footprint
+from distkern.core.types import Array, Block
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.gram import GramSum, fill_columns
+from distkern.maths.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import Solve, solved

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from distkern.bases.coordinates import Coordinates
-from distkern.common.types import Array, Block, Floats
-from distkern.features import Footprint
-from distkern.losses.base import AbstractLoss
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.bases.coordinates import Coordinates
+from distkern.maths.features import Footprint
+from distkern.maths.losses.base import AbstractLoss
 from distkern.passes import Derived, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.feature_passes import pass_cost
@@ -36,8 +36,8 @@ class FreeConstant:
     """What bounds need where the last function is a constant that nu does not count.
 
     Its slope g_b, the mean of s_i a_i, is not 0 at w, but slopes that are dual feasible have the mean 0. They
-    are moved to such a'_i (:meth:`~distkern.losses.base.AbstractLoss.balanced`). That makes the first mean of
-    the bound larger by at most ``gap``, and moves the rest of the gradient by
+    are moved to such a'_i (:meth:`~distkern.maths.losses.base.AbstractLoss.balanced`). That makes the first
+    mean of the bound larger by at most ``gap``, and moves the rest of the gradient by
 
         |mean_i s_i (a'_i - a_i) z_i| <= (mean_i s_i |a'_i - a_i|^2)^(1/2) (mean_i s_i |z_i|^2)^(1/2).
 

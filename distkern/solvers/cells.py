@@ -27,17 +27,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.choices import Choices
-from distkern.common.errors import InputError
-from distkern.common.parameters import AUTO, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
-from distkern.features.kernel_choice import GAMMA, KernelChoice
-from distkern.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
-from distkern.kernels.euclidean import HalfInteger
-from distkern.losses import DUAL_LOSSES
-from distkern.losses.conjugate import AbstractDualLoss
-from distkern.maps.metric import METRICS
-from distkern.maps.transform import TRANSFORMS
-from distkern.search.folds import TriedMachine
+from distkern.choose.folds import TriedMachine
+from distkern.core.choices import Choices
+from distkern.core.errors import InputError
+from distkern.core.parameters import AUTO, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
+from distkern.maths.features.kernel_choice import GAMMA, KernelChoice
+from distkern.maths.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
+from distkern.maths.kernels.euclidean import HalfInteger
+from distkern.maths.losses import DUAL_LOSSES
+from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.maps.metric import METRICS
+from distkern.maths.maps.transform import TRANSFORMS
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import MOST_RARE, RAREST, held_out_score, sigmoids_of

@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import STRIP_NUMBERS, AbstractBasis, multiply
-from distkern.common.compiled import aligned, argument_types, compile_loop, parameters_type
-from distkern.common.parameters import POSITIVE, parameter
-from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats
-from distkern.features import Footprint
-from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, footprint_of_landmarks
-from distkern.losses import margin_loss
-from distkern.losses.base import AbstractElementwiseLoss
+from distkern.core.compiled import aligned, argument_types, compile_loop, parameters_type
+from distkern.core.parameters import POSITIVE, parameter
+from distkern.core.tiles import scratch
+from distkern.core.types import Block, Floats
+from distkern.maths.bases.base import STRIP_NUMBERS, AbstractBasis, multiply
+from distkern.maths.features import Footprint
+from distkern.maths.features.landmarks import (
+    DEFAULT_LANDMARKS,
+    AbstractLandmarkFeatures,
+    footprint_of_landmarks,
+)
+from distkern.maths.losses import margin_loss
+from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.passes import Cost, Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, piece_rows
 from distkern.solvers.measuring import Model, State, Sums, held_out, sums_and_slopes

@@ -34,16 +34,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.choices import Choices
-from distkern.common.compiled import derivative, tuple_type
-from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import Array, Floats
-from distkern.features import Footprint
-from distkern.features.landmarks import whitened
-from distkern.losses import MARGIN_LOSSES
-from distkern.losses.base import AbstractElementwiseLoss
+from distkern.core.choices import Choices
+from distkern.core.compiled import derivative, tuple_type
+from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Array, Floats
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.features import Footprint
+from distkern.maths.features.landmarks import whitened
+from distkern.maths.losses import MARGIN_LOSSES
+from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.bounds import gradient_bound

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from distkern.bases.coordinates import Coordinates
-from distkern.common.types import Array
+from distkern.core.types import Array
+from distkern.maths.bases.coordinates import Coordinates
 from distkern.solvers.base import Steps
 from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Sums

@@ -36,17 +36,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.choices import Choices
-from distkern.common.errors import InputError
-from distkern.common.parameters import NOTHING, POSITIVE, Parameter, declared
-from distkern.features import AbstractFeatures
-from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
-from distkern.features.landmarks import Nystroem
-from distkern.features.random import SAMPLER, Random, footprint_of_random
-from distkern.kernels import FEATURE_KERNELS, AbstractTileKernel
-from distkern.landmarks.base import RowLayout
-from distkern.losses import LOSSES, SUPERVISED
+from distkern.core.choices import Choices
+from distkern.core.errors import InputError
+from distkern.core.parameters import NOTHING, POSITIVE, Parameter, declared
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.features import AbstractFeatures
+from distkern.maths.features.kernel_choice import GAMMA, KernelChoice, a_kernel
+from distkern.maths.features.landmarks import Nystroem
+from distkern.maths.features.random import SAMPLER, Random, footprint_of_random
+from distkern.maths.kernels import FEATURE_KERNELS, AbstractTileKernel
+from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from distkern.common.parameters import NOT_NEGATIVE, Parameter, declared, parameter, redeclared
-from distkern.features.kernel_choice import GAMMA
-from distkern.losses.unlabelled import DensityRatio
+from distkern.core.parameters import NOT_NEGATIVE, Parameter, declared, parameter, redeclared
+from distkern.maths.features.kernel_choice import GAMMA
+from distkern.maths.losses.unlabelled import DensityRatio
 from distkern.solvers._dsg.settings import DSGSettings
 from distkern.solvers.dsg import UnpolishedDSG
 from distkern.solvers.hyperparameters import SEARCHED_NU_OF_STEPS
@@ -34,7 +34,7 @@ class DSGLogRatio(UnpolishedDSG):
     both, and their weights give the same expectation with less variance.
 
     Newton steps in a block go by E_q[exp(f) z z'] + E_p[z z'], which is twice the Hessian at the minimum, see
-    :meth:`~distkern.losses.unlabelled.DensityRatio.row_bounds`.
+    :meth:`~distkern.maths.losses.unlabelled.DensityRatio.row_bounds`.
 
     ``objective`` is this minimised sum, which is 1 at f = 0, and 1 - KL(p, q) at log(p/q);
     ``train_error`` and ``test_error`` are shares of rows on the wrong side of 0.

@@ -24,14 +24,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from distkern.common.choices import Choices
-from distkern.common.errors import InputError
-from distkern.common.parameters import AUTO, NOTHING, POSITIVE, Parameter, Words, parameter, redeclared
-from distkern.common.types import Array, Block
-from distkern.features.kernel_choice import GAMMA, KernelChoice
-from distkern.features.random import SAMPLER, footprint_of_random
-from distkern.kernels.bandwidth import gamma_from_width, width_from_gamma
-from distkern.kernels.base import AbstractKernel, AbstractScaledKernel, AbstractTileKernel
+from distkern.core.choices import Choices
+from distkern.core.errors import InputError
+from distkern.core.parameters import AUTO, NOTHING, POSITIVE, Parameter, Words, parameter, redeclared
+from distkern.core.types import Array, Block
+from distkern.maths.features.kernel_choice import GAMMA, KernelChoice
+from distkern.maths.features.random import SAMPLER, footprint_of_random
+from distkern.maths.kernels.bandwidth import gamma_from_width, width_from_gamma
+from distkern.maths.kernels.base import AbstractKernel, AbstractScaledKernel, AbstractTileKernel
 from distkern.passes import Reduce
 from distkern.solvers._dsg.polish import GRAMS
 from distkern.solvers._dsg.settings import DSGSettings, DSGState

@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.gram import COLUMNS, GramSum, column_blocks, fill_columns
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.errors import InputError
-from distkern.common.held_out import Sides, groups_of, keys_of, order_of_keys
-from distkern.common.parameters import NOTHING, Number, Words, parameter, redeclared
-from distkern.common.sparse import Rows
-from distkern.common.types import Array, Block, Floats
-from distkern.losses.unlabelled import Novelty
+from distkern.core.errors import InputError
+from distkern.core.held_out import Sides, groups_of, keys_of, order_of_keys
+from distkern.core.parameters import NOTHING, Number, Words, parameter, redeclared
+from distkern.core.sparse import Rows
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.bases.gram import COLUMNS, GramSum, column_blocks, fill_columns
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.losses.unlabelled import Novelty
 from distkern.passes import Reduce, Rounds
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.rounds import DSGOperand

@@ -35,11 +35,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.choices import Choices
-from distkern.common.sparse import Rows
-from distkern.common.types import Array
-from distkern.features import AbstractFeatures, Footprint
+from distkern.core.choices import Choices
+from distkern.core.sparse import Rows
+from distkern.core.types import Array
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.features import AbstractFeatures, Footprint
 from distkern.passes import Derived, Outline, Reduce
 from distkern.solvers.base import Measures, PreviousModel, Problem, Steps
 from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from distkern.bases.random_features import STRIP_ROWS, tile_is_large
-from distkern.features import Footprint
+from distkern.maths.bases.random_features import STRIP_ROWS, tile_is_large
+from distkern.maths.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, held_out, measure, measure_gradient

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from distkern.bases.base import Tile, multiply
-from distkern.bases.gram import GRAM_ROWS, column_blocks, fill_columns
-from distkern.common.errors import InputError
-from distkern.common.types import Array, Block, Floats
-from distkern.features import Footprint
+from distkern.core.errors import InputError
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.bases.base import Tile, multiply
+from distkern.maths.bases.gram import GRAM_ROWS, column_blocks, fill_columns
+from distkern.maths.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
@@ -98,7 +98,7 @@ class GramSums:
 
     Attributes
     ----------
-    parts : for each matrix the columns of a strip, see :class:`~distkern.bases.gram.GramSum`
+    parts : for each matrix the columns of a strip, see :class:`~distkern.maths.bases.gram.GramSum`
     border : (n_matrices, r + 1), the last column of each matrix of a basis with a constant function, or None
     sums : with Z' G (r, k) or (r + 1, k) as ``gradient``
     """

@@ -13,8 +13,8 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from distkern.common.choices import CERTAIN, Choices
-from distkern.common.parameters import (
+from distkern.core.choices import CERTAIN, Choices
+from distkern.core.parameters import (
     AUTO,
     FLAG,
     NOT_NEGATIVE,
@@ -27,13 +27,13 @@ from distkern.common.parameters import (
     Words,
     declared,
 )
-from distkern.common.registry import Family
-from distkern.features import GIVEN_FEATURES, AbstractFeatures, find_features
-from distkern.features.kernel_choice import GAMMA, a_kernel
-from distkern.features.landmarks import LANDMARKS, N_LANDMARKS
-from distkern.kernels import KERNELS, LANDMARK_KERNELS
-from distkern.losses import LOSSES, takes
-from distkern.losses.base import AbstractLoss
+from distkern.core.registry import Family
+from distkern.maths.features import GIVEN_FEATURES, AbstractFeatures, find_features
+from distkern.maths.features.kernel_choice import GAMMA, a_kernel
+from distkern.maths.features.landmarks import LANDMARKS, N_LANDMARKS
+from distkern.maths.kernels import KERNELS, LANDMARK_KERNELS
+from distkern.maths.losses import LOSSES, takes
+from distkern.maths.losses.base import AbstractLoss
 
 RANDOM_STATE = Parameter(
     None,

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.choices import Choices, with_values
-from distkern.common.sparse import Rows
-from distkern.common.types import Block, Floats
+from distkern.core.choices import Choices, with_values
+from distkern.core.sparse import Rows
+from distkern.core.types import Block, Floats
+from distkern.maths.bases.base import AbstractBasis
 from distkern.passes import Cost, Outline, Reduce
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
 from distkern.solvers.risk import Risk
@@ -205,7 +205,7 @@ def held_out(model: Model | None, cost: Cost) -> Reduce[Sums]:
 class MeasuredState:
     """Fields of every solver's state: the stages done, and the figures of the model after them.
 
-    ``searched``: what a :class:`~distkern.search.values.Searched` has chosen; else empty.
+    ``searched``: what a :class:`~distkern.choose.values.Searched` has chosen; else empty.
     """
 
     stage: int = 0

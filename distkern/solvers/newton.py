@@ -26,12 +26,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
-from distkern.common.sparse import Rows
-from distkern.common.types import Array
-from distkern.features import GIVEN_FEATURES, Footprint
-from distkern.losses import CURVED_LOSSES, SUPERVISED
+from distkern.core.errors import InputError
+from distkern.core.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
+from distkern.core.sparse import Rows
+from distkern.core.types import Array
+from distkern.maths.features import GIVEN_FEATURES, Footprint
+from distkern.maths.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, UpdateRule
 from distkern.solvers.bounds import FreeConstant, gradient_bound, length_of
@@ -115,12 +115,13 @@ class Newton(AbstractExplicit[NewtonState]):
     max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
     of more than 2,048 functions, where that saves time. They are damped by 0.3 / |S| times the mean of
     l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times the
-    curvature of most of them, each in its own, see :class:`~distkern.bases.coordinates.ColumnCoordinates`.
-    The first stage begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of
-    all rows are damped too, from the second stage on and ever less, and not near the minimum. A sample's
-    matrix may overstate H, so the bound is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two
-    stages with samples do not meet the tolerance (for the square loss, one), matrices are of all rows from
-    then on, where these take less than 8 passes.
+    curvature of most of them, each in its own, see
+    :class:`~distkern.maths.bases.coordinates.ColumnCoordinates`. The first stage begins at the minimum on
+    the sample and keeps the BFGS corrections from there. Matrices of all rows are damped too, from the
+    second stage on and ever less, and not near the minimum. A sample's matrix may overstate H, so the bound
+    is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two stages with samples do not meet the
+    tolerance (for the square loss, one), matrices are of all rows from then on, where these take less than 8
+    passes.
 
     The first stage makes one matrix for all outputs: at w = 0 losses of classes have equal curvatures, and
     losses of real targets take the bound of l''. Later stages make k. The square loss has one Hessian, whose
@@ -129,9 +130,9 @@ class Newton(AbstractExplicit[NewtonState]):
 
     Nystroem features are not made: it works on the kernels k(L, x), in the norm of K_LL, and
     orthonormalises as many as single precision asks for, see
-    :class:`~distkern.bases.coordinates.KernelCoordinates`. It so keeps directions of the landmarks that the
-    features of other solvers leave out, whose eigenvalues are below 1e-7 of the largest, and its objective
-    may be lower than theirs in the fifth digit. :class:`ByProducts` replaces matrices by
+    :class:`~distkern.maths.bases.coordinates.KernelCoordinates`. It so keeps directions of the landmarks
+    that the features of other solvers leave out, whose eigenvalues are below 1e-7 of the largest, and its
+    objective may be lower than theirs in the fifth digit. :class:`ByProducts` replaces matrices by
     products.
 
     An update for the square loss adds the sums of new rows to those that the first stage has made of all

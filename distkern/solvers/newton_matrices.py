@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.coordinates import Coordinates
-from distkern.bases.gram import COLUMNS
-from distkern.common.types import Array
-from distkern.features import Footprint
+from distkern.core.types import Array
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.coordinates import Coordinates
+from distkern.maths.bases.gram import COLUMNS
+from distkern.maths.features import Footprint
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.bounds import (
     Direction,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.coordinates import Coordinates, holds_most, spreads
-from distkern.bases.linear import LinearBasis
-from distkern.common.types import Array, Block, Floats
-from distkern.features import Footprint
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.coordinates import Coordinates, holds_most, spreads
+from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.features import Footprint
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.bounds import (

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distkern.bases.coordinates import Coordinates
-from distkern.common.errors import InputError
-from distkern.common.types import Array
-from distkern.features import Footprint
+from distkern.core.errors import InputError
+from distkern.core.types import Array
+from distkern.maths.bases.coordinates import Coordinates
+from distkern.maths.features import Footprint
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from distkern.common.types import Array, Block
+from distkern.core.types import Array, Block
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.measuring import Model

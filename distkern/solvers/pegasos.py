@@ -25,14 +25,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.choices import Choices
-from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
-from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.types import Array
-from distkern.features import AbstractFeatures, Footprint
-from distkern.losses import MARGIN_LOSSES, margin_loss
-from distkern.losses.base import AbstractElementwiseLoss
+from distkern.core.choices import Choices
+from distkern.core.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
+from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.core.types import Array
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.features import AbstractFeatures, Footprint
+from distkern.maths.losses import MARGIN_LOSSES, margin_loss
+from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import CountingState

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from distkern.common.types import Array, Block, Floats
+from distkern.core.types import Array, Block, Floats
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model

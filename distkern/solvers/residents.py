@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import Block, GroupOpener, groups_of
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Block, GroupOpener, groups_of
 from distkern.passes import AbstractResident
 from distkern.solvers.base import Problem
 

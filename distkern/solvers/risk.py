@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.types import Block, Floats
-from distkern.losses.base import AbstractLoss
+from distkern.core.types import Block, Floats
+from distkern.maths.losses.base import AbstractLoss
 
 Number = TypeVar("Number", bound=np.floating[Any])
 
@@ -22,7 +22,7 @@ class Risk:
     Attributes
     ----------
     loss : l
-    n_outputs : k, see :meth:`~distkern.losses.base.AbstractLoss.n_outputs`
+    n_outputs : k, see :meth:`~distkern.maths.losses.base.AbstractLoss.n_outputs`
     class_weights : weight of each class code, or None
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
     center, scale : the unit of real targets: f predicts (y - center) / scale; center is (n_outputs,), or
@@ -133,7 +133,8 @@ class Risk:
     def balance(
         self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None, slopes: Floats
     ) -> NDArray[np.float64]:
-        """Sums over rows of s_i times :meth:`~distkern.losses.base.AbstractLoss.row_balance`, (2, n_outputs).
+        """Sums over rows of s_i times :meth:`~distkern.maths.losses.base.AbstractLoss.row_balance`, (2,
+        n_outputs).
 
         Parameters
         ----------

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import Block
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Block
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure, measure_gradient

@@ -33,14 +33,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.choices import Choices
-from distkern.common.errors import InputError
-from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, parameter
-from distkern.common.sparse import Rows
-from distkern.common.types import groups_of
-from distkern.features import COLUMN_FEATURES, AbstractFeatures
-from distkern.losses import find_loss
+from distkern.core.choices import Choices
+from distkern.core.errors import InputError
+from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, parameter
+from distkern.core.sparse import Rows
+from distkern.core.types import groups_of
+from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.features import COLUMN_FEATURES, AbstractFeatures
+from distkern.maths.losses import find_loss
 from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._simba.columns import reading_bytes
 from distkern.solvers._simba.measuring import (

@@ -39,11 +39,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, add_transposed, product
-from distkern.common.compiled import aligned
-from distkern.common.sparse import Rows, SparseRows, count_nonzero
-from distkern.common.types import Array, Block, Floats
-from distkern.features import Footprint
+from distkern.core.compiled import aligned
+from distkern.core.sparse import Rows, SparseRows, count_nonzero
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.bases.base import AbstractBasis, add_transposed, product
+from distkern.maths.features import Footprint
 from distkern.passes import Stream
 from distkern.solvers.base import Problem, Steps, piece_rows
 from distkern.solvers.explicit import AbstractExplicit, Ended

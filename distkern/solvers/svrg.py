@@ -27,13 +27,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from distkern.bases.base import AbstractBasis, add_transposed, product
-from distkern.common.choices import Choices
-from distkern.common.errors import InputError
-from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.types import Array, Block, Floats
-from distkern.features import Footprint
-from distkern.losses import LOSSES, SUPERVISED
+from distkern.core.choices import Choices
+from distkern.core.errors import InputError
+from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.bases.base import AbstractBasis, add_transposed, product
+from distkern.maths.features import Footprint
+from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import (
     Outline,
@@ -331,7 +331,7 @@ def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     """Rows of a piece and what the steps need beside them; ``model`` is the snapshot.
 
     Values are of the functions from which the features are computed, see
-    :meth:`~distkern.bases.base.AbstractBasis.cheap_values`.
+    :meth:`~distkern.maths.bases.base.AbstractBasis.cheap_values`.
     """
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from distkern.common.errors import InputError
-from distkern.common.types import Array, Block
+from distkern.core.errors import InputError
+from distkern.core.types import Array, Block
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.risk import Risk

@@ -14,7 +14,5 @@ def _pages_without_plots(request):
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__ not in DRAWN:
-            patch.setattr(
-                "distkern.monitor.plots.embedded", lambda plots: ("", (plot.title for plot in plots))
-            )
+            patch.setattr("distkern.show.plots.embedded", lambda plots: ("", (plot.title for plot in plots)))
         yield

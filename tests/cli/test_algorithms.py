@@ -10,7 +10,7 @@ import pytest
 import distkern as dk
 from distkern.cli.main import main
 from distkern.cli.tables import by_parts, console
-from distkern.losses import find_loss
+from distkern.maths.losses import find_loss
 from distkern.runs import persistence
 from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import CHOOSABLE, hyperparameters_of

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.losses import MARGIN_LOSSES
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
+from distkern.maths.losses import MARGIN_LOSSES
 
 HERE = ["--scheduler", "synchronous"]
 #: how the lines start that a run says above its error

@@ -14,11 +14,11 @@ import pytest
 from distkern.cli.job import Job
 from distkern.cli.main import main
 from distkern.cli.supervision import driving
-from distkern.common.errors import FencedError, InputError
+from distkern.core.errors import FencedError, InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.events import Event
 from distkern.jobs.folder import JobFolder, attached_facts
 from distkern.jobs.record import LOST_SECONDS, Record
-from distkern.storage.ingest import write_dataset
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import pytest
 
 from cell_problems import rows
 from distkern.cli.main import main
+from distkern.data.ingest import write_dataset
 from distkern.engine.drive import Driver
 from distkern.estimators.loading import load_model
-from distkern.storage.ingest import write_dataset
 
 HERE = ("--scheduler", "synchronous")
 SETTINGS = ("--set", "search=none", "--set", "max_cell_rows=150", "--seed", "3")
@@ -102,7 +102,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_and_goes_on(made, whole,
 
 
 def test_the_plan_of_an_update_has_its_passes(made):
-    from distkern.storage.dataset import open_dataset
+    from distkern.data.dataset import open_dataset
     from runs import begun, plan
 
     splits = [open_dataset(made / name).train for name in ("old.zarr", "new.zarr")]

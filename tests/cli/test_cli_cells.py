@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
 from distkern.solvers import cells
-from distkern.storage.ingest import write_dataset
 
 NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
 

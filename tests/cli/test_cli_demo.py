@@ -38,8 +38,8 @@ def test_demo_from_rows_to_report(tmp_path, capsys, monkeypatch):
 
 
 def test_an_earlier_data_set_of_another_size_is_not_taken(tmp_path, capsys):
-    from distkern.demo.digits import VirtualDigits
-    from distkern.storage.ingest import write_dataset
+    from distkern.data.digits import VirtualDigits
+    from distkern.data.ingest import write_dataset
 
     write_dataset(VirtualDigits().chunks(1000), tmp_path / "digits.zarr", scale="none")
     assert main(["demo", "--rows", "2000", "--out", str(tmp_path)]) == 2
@@ -56,8 +56,8 @@ def test_the_default_number_of_rows_exceeds_the_limit(n_bytes):
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_the_default_demo_fits_its_workers(tmp_path, workers):
     from distkern import CSVRGClassifier
-    from distkern.demo.digits import VirtualDigits
-    from distkern.storage.ingest import write_dataset
+    from distkern.data.digits import VirtualDigits
+    from distkern.data.ingest import write_dataset
     from runs import plan
 
     digits = VirtualDigits(chunk_rows=1000)

@@ -10,12 +10,12 @@ import pytest
 
 from cluster_processes import distkern, wait_for
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.dask.jobs import JobScheduler
 from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, JobIndex, check_store
 from distkern.jobs.record import Record
-from distkern.storage.ingest import write_dataset
 
 SETTINGS = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]
 #: a run that is still under way when it is looked at

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from distkern.cli import main as entry
-from distkern.common.errors import DivergenceError, FencedError, InputError
+from distkern.core.errors import DivergenceError, FencedError, InputError
 
 
 def failing(monkeypatch, error):

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.common.choices import Compared
-from distkern.common.errors import InputError, MemoryBudgetError
-from distkern.demo.digits import VirtualDigits
+from distkern.core.choices import Compared
+from distkern.core.errors import InputError, MemoryBudgetError
+from distkern.data.dataset import open_dataset
+from distkern.data.digits import VirtualDigits
+from distkern.data.ingest import write_dataset
 from distkern.passes.machine import PAGES_BYTES
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import write_dataset
 
 CHOSEN = ["--algorithm", "csvrg", "--set", "n_landmarks=40", "--set", "gamma=0.3", "--set", "stages=2"]
 SMALL = ["--scheduler", "synchronous", *CHOSEN]

@@ -8,8 +8,8 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.cli.shard import telling
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import shard
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import shard
 
 
 @pytest.fixture

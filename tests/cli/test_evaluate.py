@@ -11,11 +11,11 @@ from rich.console import Console
 from distkern.cli.confusion import confusion_lines, mistakes
 from distkern.cli.evaluation_page import _curves, _thresholds, evaluation_page, headline, worth
 from distkern.cli.main import main
-from distkern.common.choices import Compared
+from distkern.core.choices import Compared
+from distkern.data.ingest import write_dataset
 from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
 from distkern.runs.evaluation import Evaluation
 from distkern.runs.ranking import Calibration, RankedScores
-from distkern.storage.ingest import write_dataset
 
 FIGURES = {
     "n": 100,

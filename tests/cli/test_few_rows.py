@@ -12,10 +12,10 @@ from cluster_processes import finish, settings_of, start_distkern, wait_for
 from distkern.cli.job import Job, placed
 from distkern.cli.main import main
 from distkern.cli.options import scheduler_for, where_to_run
-from distkern.common.types import AbstractSource
+from distkern.core.types import AbstractSource
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import write_dataset
 
 N_ROWS = 1000
 JOB = ["--algorithm", "csvrg", *settings_of(n_landmarks=40, gamma=0.3, stages=2, tol=0.0)]

@@ -9,10 +9,10 @@ import pytest
 from cluster_processes import settings_of
 from distkern import NewtonRegressor
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
 from distkern.runs.folder import check_folder
-from distkern.storage.ingest import write_dataset
 
 SQUARE = ["--algorithm", "newton", "--scheduler", "synchronous", *settings_of(features="linear")]
 

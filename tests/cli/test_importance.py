@@ -13,17 +13,17 @@ from scipy.sparse import random as random_sparse
 
 from distkern import NewtonRegressor, PegasosClassifier
 from distkern.cli.main import main
-from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import SparseRows, values_at, with_values
-from distkern.common.types import Block
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import SparseRows, values_at, with_values
+from distkern.core.types import Block
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.loading import load_model
-from distkern.monitor.explanation import Explanation
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs import importance, run
 from distkern.runs.importance import ExplanationEffort, measured_importances, sampling
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import shard, write_dataset
+from distkern.show.explanation import Explanation
 
 CELLS = ["--algorithm", "cells", "--set", "search=none"]
 NEWTON = ["--algorithm", "newton", "--set", "n_landmarks=60", "--set", "gamma=0.2", "--set", "nu=1e-4"]

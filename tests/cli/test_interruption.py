@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 
 
 @pytest.fixture(scope="module")

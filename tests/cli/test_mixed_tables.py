@@ -10,8 +10,8 @@ from rich.console import Console
 
 from distkern.cli.main import main
 from distkern.cli.tables import column_table
+from distkern.data.table_report import ColumnReport
 from distkern.estimators.loading import load_model
-from distkern.storage.table_report import ColumnReport
 from mixed_tables import adult
 
 #: a machine that is trained at once, for tests of what is said and written
@@ -245,7 +245,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
 
 
 def test_each_problem_of_a_column_is_counted_by_itself(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("distkern.storage.labels.MAX_CLASSES", 5)
+    monkeypatch.setattr("distkern.data.labels.MAX_CLASSES", 5)
     rows = "".join(f"{at},{'n/a' if at % 10 == 3 else at / 2}\n" for at in range(60))
     (tmp_path / "t.csv").write_text(f"x,income\n{rows}")
     assert main(["shard", str(tmp_path / "t.csv"), "--out", str(tmp_path / "t.zarr")]) == 2

@@ -14,11 +14,11 @@ from sklearn.datasets import dump_svmlight_file
 
 from distkern import CSVRGClassifier, NewtonClassifier
 from distkern.cli.main import main
+from distkern.data import file_rows
+from distkern.data.ingest import shard, write_dataset
+from distkern.data.preparation import Like
 from distkern.estimators.loading import load_model
 from distkern.runs.scoring import files_for, predict_files_to
-from distkern.storage import file_rows
-from distkern.storage.ingest import shard, write_dataset
-from distkern.storage.preparation import Like
 
 NAMES = ["age", "size", "price"]
 HERE = ["--scheduler", "synchronous"]

@@ -12,8 +12,8 @@ import pytest
 
 from cluster_processes import Processes, finish, start_distkern
 from distkern.cli.main import main
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.storage.ingest import write_dataset
 
 JOB = """
 algorithm = "csvrg"

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from distkern.choose.choice import Rung
+from distkern.choose.tuning.record import Trial, TuningCandidate
+from distkern.choose.tuning.search import Ranked
+from distkern.choose.tuning.space import SearchTable
 from distkern.cli.job import Job
 from distkern.cli.tuning_page import _beyond, _ends, _plots
 from distkern.estimators.svrg import SVRGClassifier
-from distkern.search.choice import Rung
-from distkern.search.tuning.record import Trial, TuningCandidate
-from distkern.search.tuning.search import Ranked
-from distkern.search.tuning.space import SearchTable
 
 
 def a_search(name, asked, tried, losses):

@@ -11,16 +11,16 @@ import pytest
 from cluster_processes import finish, settings_of, start_distkern
 from distkern import NewtonRegressor
 from distkern.cli.main import main
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import write_dataset
+from distkern.data.store import atomic
 from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, attached_facts
-from distkern.monitor import report
-from distkern.monitor.metrics import read
-from distkern.monitor.report import write_report
 from distkern.runs import updating
 from distkern.runs.persistence import check_model
-from distkern.storage import atomic
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import write_dataset
+from distkern.show import report
+from distkern.show.metrics import read
+from distkern.show.report import write_report
 
 LINEAR = ["--algorithm", "newton", *settings_of(features="linear", scale="standard")]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from distributed import LocalCluster
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 from distkern.engine.dask import handshake
 from distkern.engine.dask.handshake import greet
 from distkern.engine.dask.jobs import job_scheduler

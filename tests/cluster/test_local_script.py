@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cluster_processes import finish, free_port, settings_of, start_distkern, wait_for
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.storage.ingest import write_dataset
 
 pytestmark = [
     pytest.mark.slow,

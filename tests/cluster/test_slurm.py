@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from cluster_processes import distkern, free_port, settings_of, wait_for
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.storage.ingest import write_dataset
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
 #: daemons lie where only root's shells look

@@ -15,9 +15,9 @@ from distributed import Client
 from test_handshake import server
 
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.executors.cluster import connect
-from distkern.storage.ingest import write_dataset
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 

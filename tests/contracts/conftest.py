@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_passes_of_sdca():
     """SDCA goes 32 times over so few rows in each stage, which shows no more than twice does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("distkern.solvers.sdca._MOST_PASSES", 2)
+        patch.setattr("distkern.solvers.compare.sdca._MOST_PASSES", 2)
         yield
 
 

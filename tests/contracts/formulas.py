@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.common.parameters import declared
+from distkern.core.parameters import declared
 
 Row = Sequence[float]
 

@@ -8,7 +8,7 @@ import pytest
 
 import distkern
 from distkern.estimators.declared import annotation_of, docstring_type
-from distkern.losses import find_loss
+from distkern.maths.losses import find_loss
 from distkern.model.files import lasting, stored_arrays
 from distkern.runs.algorithms import algorithms, estimators
 from small import each

@@ -4,16 +4,16 @@ import numpy as np
 import pandas
 import pytest
 
-from distkern.columns import COLUMNS
-from distkern.columns._reading import Fitting, Reading
-from distkern.columns._target_means import TargetSums
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.columns import COLUMNS
+from distkern.data.columns._reading import Fitting, Reading
+from distkern.data.columns._target_means import TargetSums
+from distkern.data.dataset import open_dataset
+from distkern.data.file_rows import FileRows
+from distkern.data.ingest import check, shard
+from distkern.data.preparation import Like
+from distkern.data.scaling import ScalingFit
 from distkern.runs.writing import write_dataset
-from distkern.storage.dataset import open_dataset
-from distkern.storage.file_rows import FileRows
-from distkern.storage.ingest import check, shard
-from distkern.storage.preparation import Like
-from distkern.storage.scaling import ScalingFit
 
 N_ROWS = 60
 SHARE_MISSING = 0.2

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import distkern as dk
-from distkern.common.errors import DivergenceError
+from distkern.core.errors import DivergenceError
 from distkern.runs.algorithms import algorithms
 from reference import smooth_minimum
 from runs import solver_of

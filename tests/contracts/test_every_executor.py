@@ -13,7 +13,8 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from distkern.common import blas
+from distkern.core import blas
+from distkern.data.store.parts import ArrayParts
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
@@ -23,7 +24,6 @@ from distkern.passes import Cost, Each, Extent, Reduce, Stream, Visit, whole_vis
 from distkern.passes.execution import Call
 from distkern.runs.scoring import predict_to
 from distkern.solvers.base import Problem
-from distkern.storage.parts import ArrayParts
 from small import slow_but
 from toy import (
     BatchesSolver,

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, FORMATS, ReadOptions
-from distkern.storage.ingest import shard
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.data.formats._files import expand
+from distkern.data.formats.base import CHUNK_BYTES, FORMATS, ReadOptions
+from distkern.data.ingest import shard
 
 WITH_TARGETS = [name for name, kind in FORMATS.items() if kind.holds_targets]
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}

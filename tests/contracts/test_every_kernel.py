@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from formulas import CONTRACT, HALF_THE_DIGITS, examples, gram, label
 
-from distkern.bases.landmarks import LandmarkBasis
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.kernels import (
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.kernels import (
     FEATURE_KERNELS,
     KERNELS,
     LANDMARK_KERNELS,
@@ -22,8 +22,8 @@ from distkern.kernels import (
     kernel_matrix,
     require,
 )
-from distkern.kernels.bandwidth import RULES, gamma_by_rule
-from distkern.kernels.base import Powers
+from distkern.maths.kernels.bandwidth import RULES, gamma_by_rule
+from distkern.maths.kernels.base import Powers
 
 FOR_LANDMARKS = [
     pytest.param(kernel, id=label(kernel))

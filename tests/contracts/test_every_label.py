@@ -14,10 +14,10 @@ from pyarrow import parquet
 
 import distkern
 from distkern import NewtonClassifier
-from distkern.common.errors import InputError
-from distkern.common.labels import kind_of, plain_labels
+from distkern.core.errors import InputError
+from distkern.core.names import kind_of, plain_labels
+from distkern.data.ingest import shard
 from distkern.runs.scoring import predict_to
-from distkern.storage.ingest import shard
 
 DAYS = [datetime.date(2024, 1, 31), datetime.date(2024, 2, 29)]
 LABELS = {

@@ -6,10 +6,10 @@ import inspect
 import numpy as np
 import pytest
 
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.landmarks import LANDMARK_RULES, find_landmark_rule, sample_rows
-from distkern.landmarks.base import AbstractLandmarkRule, RowLayout, gather_rows
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.maths.landmarks import LANDMARK_RULES, find_landmark_rule, sample_rows
+from distkern.maths.landmarks.base import AbstractLandmarkRule, RowLayout, gather_rows
 from reference import PlainRunner, cut_blocks, run
 
 NAMES = LANDMARK_RULES

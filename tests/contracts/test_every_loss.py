@@ -10,8 +10,8 @@ from formulas import examples, formula, label
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distkern.common.errors import InputError
-from distkern.losses import (
+from distkern.core.errors import InputError
+from distkern.maths.losses import (
     CURVED_LOSSES,
     LOSSES,
     MARGIN_LOSSES,
@@ -22,7 +22,7 @@ from distkern.losses import (
     margin_loss,
     takes,
 )
-from distkern.losses.conjugate import RowConjugates
+from distkern.maths.losses.conjugate import RowConjugates
 from distkern.solvers.csvrg import Iterate, Mean, csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from distkern.common.parameters import AUTO, FLAG
+from distkern.core.parameters import AUTO, FLAG
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.passes import Stream

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from distkern.common.errors import InputError
-from distkern.common.parameters import POSITIVE, Number, Numbers, Whole, declared, parameter
-from distkern.kernels import KERNELS
-from distkern.losses import LOSSES
+from distkern.core.errors import InputError
+from distkern.core.parameters import POSITIVE, Number, Numbers, Whole, declared, parameter
+from distkern.maths.kernels import KERNELS
+from distkern.maths.losses import LOSSES
 from distkern.solvers import hyperparameters
 from distkern.solvers.base import SOLVERS
 

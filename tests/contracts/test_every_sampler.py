@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from formulas import CONTRACT
 
-from distkern.bases import random_features
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.common.tiles import release
-from distkern.kernels import FEATURE_KERNELS, find_kernel
-from distkern.samplers import SAMPLERS, Draws, find_sampler
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.core.tiles import release
+from distkern.maths.bases import random_features
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.kernels import FEATURE_KERNELS, find_kernel
+from distkern.maths.samplers import SAMPLERS, Draws, find_sampler
 
 #: of the defaults of these, 300 draws say little: other parameters are tried below
 HEAVY = ("exponential_semigroup", "matern")

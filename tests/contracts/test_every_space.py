@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.common.errors import MemoryBudgetError
+from distkern.choose.choice import rungs_of
+from distkern.choose.tuning.runner import TrialRunner, Where
+from distkern.choose.tuning.search import Search
+from distkern.choose.tuning.space import own_candidates
+from distkern.core.errors import MemoryBudgetError
 from distkern.model.settings import has_effect
 from distkern.runs.algorithms import algorithms
-from distkern.search.choice import rungs_of
-from distkern.search.tuning.runner import TrialRunner, Where
-from distkern.search.tuning.search import Search
-from distkern.search.tuning.space import own_candidates
 from small import most_classes, slow_but, small
 
 #: the rows choose which of the others are tuned
@@ -112,7 +112,7 @@ def test_of_a_choice_what_it_chooses_is_tuned(task, tmp_path):
 
 
 def test_the_first_one_comes_to_the_last_rung_whatever_it_is(few_rows, monkeypatch):
-    monkeypatch.setattr("distkern.search.tuning.search.rungs_of", partial(rungs_of, least_rows=20))
+    monkeypatch.setattr("distkern.choose.tuning.search.rungs_of", partial(rungs_of, least_rows=20))
     made = Search._ranked
 
     def worst(self, number, *given):

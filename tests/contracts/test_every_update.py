@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.drive import Interrupted
 from distkern.engine.executors import open_executor
 from distkern.model.further import SavedForUpdate
 from distkern.runs.algorithms import algorithms
 from distkern.runs.updating import needs_old
 from distkern.solvers.base import UpdateRule
-from distkern.storage.ingest import write_dataset
 from runs import begun, evaluate_split, train
 from small import slow_but, small, taken
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 from distkern.runs.algorithms import algorithms
 from small import each, most_classes, small
 

@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from distkern.common.errors import DistkernError
+from distkern.core.errors import DistkernError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.dask.actor import LOST
 from distkern.engine.dask.residents import ActorResidents

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from distkern.common import blas
+from distkern.core import blas
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.passes import Reduce
@@ -16,7 +16,7 @@ from toy import ToySource, blas_threads
 CODE = """
 import threading
 import numpy as np
-from distkern.common import blas
+from distkern.core import blas
 
 entered, other_entered, left = (threading.Event() for _ in range(3))
 before = blas.blas_threads()
@@ -52,7 +52,7 @@ assert blas.blas_threads() == before
 
 PINNED = """
 import sys
-from distkern.common import blas
+from distkern.core import blas
 
 assert blas.blas_threads() == 2
 blas.pin_worker()

@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from distkern.common.choices import Compared
-from distkern.common.errors import DivergenceError, InputError
+from distkern.core.choices import Compared
+from distkern.core.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import KINDS, EventLog

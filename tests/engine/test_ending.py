@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 import distkern
-from distkern.common.errors import DivergenceError
+from distkern.core.errors import DivergenceError
 from distkern.engine.ending import ending, explosion
 from distkern.solvers.base import Measures, Problem
 from runs import solver_of

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import distkern as dk
 from distkern.cli.plan import plan as plan_command
-from distkern.common.errors import MemoryBudgetError
-from distkern.storage.ingest import write_dataset
+from distkern.core.errors import MemoryBudgetError
+from distkern.data.ingest import write_dataset
 from runs import plan, train
 
 

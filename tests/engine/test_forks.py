@@ -10,7 +10,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from distkern import NewtonClassifier
-from distkern.common import blas
+from distkern.core import blas
 from distkern.engine.executors import open_executor
 from distkern.engine.executors.local import ThreadsExecutor
 

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 import pytest
 
-from distkern.bases.landmarks import LandmarkBasis
 from distkern.engine import kept_passes
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
 from distkern.engine.kept_passes import KeptPasses
-from distkern.kernels import find_kernel
+from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.kernels import find_kernel
 from distkern.passes import Extent, Reduce
 from distkern.solvers.gram import GramSums
 from distkern.solvers.measuring import Sums

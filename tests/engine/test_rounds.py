@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from distkern.common.errors import CorruptDataError
-from distkern.common.types import groups_of
+from distkern.core.errors import CorruptDataError
+from distkern.core.types import groups_of
+from distkern.data.store.arrays import array_names, load_arrays, save_arrays
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.dask.actor import ResidentActor, StaleActorError
 from distkern.engine.drive import Driver, Interrupted
@@ -22,7 +23,6 @@ from distkern.passes import Cost, Derived, Extent, Machine, Message, Reduce, eac
 from distkern.passes.machine import MIB
 from distkern.passes.rounds import Exchanging
 from distkern.solvers.base import Problem
-from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from toy import RoundsSolver, RoundsState, ToyResident, ToySource, add, open_toy, scaled_sum, toy_rounds
 
 IDENTITY = {"data set": "toy"}

@@ -13,8 +13,9 @@ import pytest
 from distributed import Client, LocalCluster
 
 from cluster_processes import Processes, distkern, wait_for
-from distkern.common.blas import single_threaded
-from distkern.common.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
+from distkern.core.blas import single_threaded
+from distkern.core.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
+from distkern.data.ingest import write_dataset
 from distkern.engine.dask import residents, workers
 from distkern.engine.dask.workers import explain_errors
 from distkern.engine.drive import Driver
@@ -23,7 +24,6 @@ from distkern.engine.executors.cluster import ClusterExecutor, connect
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Each, Extent, Machine, Reduce
 from distkern.passes.execution import Call, Timed
-from distkern.storage.ingest import write_dataset
 from runs import evaluate, plan, train
 from toy import ToySource, add, scaled_sum, toy_rounds
 
@@ -222,7 +222,7 @@ JOB = ("--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "-
     ("packages", "said"),
     [
         ("import numpy; numpy.__version__ = '1.26.4'", "has numpy 1.26.4"),
-        ("import distkern.common.version as v; v.__version__ = '0.0.9'", "has distkern 0.0.9"),
+        ("import distkern.core.version as v; v.__version__ = '0.0.9'", "has distkern 0.0.9"),
     ],
 )
 def test_a_worker_of_other_packages_that_joins_late(data, tmp_path, packages, said):

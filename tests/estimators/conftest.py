@@ -2,7 +2,7 @@
 
 import pytest
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from problems import topics
 
 

@@ -9,8 +9,12 @@ from scipy.sparse import random as random_sparse
 from sklearn.metrics import log_loss, roc_auc_score
 
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
+from distkern.choose.folds import TriedMachine
+from distkern.choose.ladder import _enrichment, _is_worth
+from distkern.choose.machines import SampleRows
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
@@ -18,10 +22,6 @@ from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
-from distkern.search.folds import TriedMachine
-from distkern.search.ladder import _enrichment, _is_worth
-from distkern.search.machines import SampleRows
-from distkern.storage.ingest import write_dataset
 from runs import posed_problem
 
 
@@ -326,7 +326,7 @@ def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(data, tmp_path):
-    from distkern.storage.dataset import open_dataset
+    from distkern.data.dataset import open_dataset
 
     train = open_dataset(data).train
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from distkern import CSVRGClassifier
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import write_dataset
+from distkern.data.store.description import sealed
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.dsg import DSGRegressor
 from distkern.estimators.loading import load_model
-from distkern.storage.dataset import open_dataset
-from distkern.storage.description import sealed
-from distkern.storage.ingest import write_dataset
 from runs import train
 
 FLIPS = 60

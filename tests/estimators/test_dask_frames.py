@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 N_ROWS = 90
 MODEL = dk.NewtonClassifier(features="linear", loss="least_squares", nu=1e-3, random_state=0)

@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from scipy.stats import norm
 
 import distkern as dk
-from distkern.common.errors import InputError
-from distkern.storage.ingest import write_dataset
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 
 
 def samples(n, d=1, seed=0, shift=1.0):

@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 RNG = np.random.default_rng(0)
 Y = np.arange(240) % 2

@@ -17,8 +17,8 @@ from distkern import (
     SVRGRegressor,
     write_dataset,
 )
-from distkern.common.errors import InputError
-from distkern.storage.spreads import Spreads
+from distkern.core.errors import InputError
+from distkern.data.spreads import Spreads
 
 MANY = 4000
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)

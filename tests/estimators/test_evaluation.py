@@ -7,11 +7,11 @@ import pytest
 from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, mean_pinball_loss
 
 import distkern
-from distkern.common.scores import mean_difference
+from distkern.core.scores import mean_difference
+from distkern.data.ingest import write_dataset
 from distkern.engine.executors import open_executor
 from distkern.runs.ranking import N_BINS, Calibration
 from distkern.runs.regression_figures import MOST_CELLS, PointGrid
-from distkern.storage.ingest import write_dataset
 from runs import evaluate, evaluate_split, evaluations
 
 

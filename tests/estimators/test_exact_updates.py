@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import clone
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.runs import persistence
-from distkern.storage.ingest import write_dataset
 from runs import begun
 
 N_OLD = 300

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.common import parameters, python_words, screens
+from distkern.core import parameters, python_words, screens
 from distkern.estimators import declared
 from distkern.runs.algorithms import estimators
 

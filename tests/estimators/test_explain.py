@@ -19,14 +19,14 @@ from distkern import (
     load_model,
     write_dataset,
 )
-from distkern.columns.category import CategoryColumn
-from distkern.columns.date import DateColumn
-from distkern.columns.number import NumberColumn
-from distkern.columns.time import TimeColumn
-from distkern.common.sparse import SparseRows
+from distkern.core.sparse import SparseRows
+from distkern.data.columns.category import CategoryColumn
+from distkern.data.columns.date import DateColumn
+from distkern.data.columns.number import NumberColumn
+from distkern.data.columns.time import TimeColumn
+from distkern.data.scaling import Scaling
+from distkern.data.table import Table
 from distkern.runs.dependence import ColumnGrid, input_columns
-from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
 
 #: of Newton's regressor over the features themselves, which are f(x) = 3 x_0 - x_2
 SLOPES = np.array([3.0, 0.0, -1.0])

@@ -10,10 +10,10 @@ from dask import array as da
 from scipy import sparse
 
 from distkern import CSVRGClassifier, RandomFeatures
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import shard, write_dataset
 from distkern.estimators.loading import load_model
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import shard, write_dataset
 
 NAMES = ["age", "size", "price"]
 OTHER_ORDER = ["price", "age", "size"]

@@ -10,10 +10,10 @@ from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
 from distkern import CellClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier, SIMBAClassifier
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
 from distkern.runs.algorithms import algorithms
-from distkern.storage.ingest import write_dataset
 from parts import parts_of
 
 

@@ -10,12 +10,12 @@ import pyarrow
 import pytest
 
 from distkern import InputError, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
+from distkern.data.file_rows import FileRows
+from distkern.data.frames import encode_frame
+from distkern.data.ingest import shard
+from distkern.data.preparation import Like
 from distkern.estimators.loading import load_model
 from distkern.runs.algorithms import algorithms
-from distkern.storage.file_rows import FileRows
-from distkern.storage.frames import encode_frame
-from distkern.storage.ingest import shard
-from distkern.storage.preparation import Like
 from mixed_tables import adult
 from small import slow_but, small
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 import distkern
-from distkern.bases import RandomFeatureBasis
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.maths.bases import RandomFeatureBasis
 
 SMALL = {"gamma": 2.0, "random_state": 0}
 KINDS = {

@@ -9,12 +9,12 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 import distkern as dk
-from distkern.common.errors import InputError
-from distkern.kernels import find_kernel
-from distkern.kernels.bandwidth import width_from_gamma
-from distkern.kernels.euclidean import Gaussian
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
+from distkern.maths.kernels import find_kernel
+from distkern.maths.kernels.bandwidth import width_from_gamma
+from distkern.maths.kernels.euclidean import Gaussian
 from distkern.solvers.dsg_gaussian_process import Posterior
-from distkern.storage.ingest import write_dataset
 
 
 def synthetic(n, seed=0):

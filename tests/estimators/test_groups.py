@@ -11,10 +11,10 @@ from sklearn.metrics import log_loss
 
 import distkern as dk
 from distkern.cli.main import main
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.common.targets import keys_of_groups
-from distkern.common.types import Block
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.core.targets import keys_of_groups
+from distkern.core.types import Block
 from distkern.estimators.sample import FoldedSample
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays

@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from distkern import NewtonClassifier, PegasosClassifier, SIMBAClassifier, SVRGClassifier, load_model
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from runs import evaluate
 
 LINEAR = [

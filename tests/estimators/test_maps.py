@@ -25,9 +25,9 @@ from distkern import (
     SVRGClassifier,
     load_model,
 )
-from distkern.common.errors import InputError
-from distkern.maps.transform import Transform
-from distkern.storage.ingest import write_dataset
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
+from distkern.maths.maps.transform import Transform
 from small import taken
 
 KINDS = [

@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from distkern import AVMClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.data.store.arrays import load_arrays, save_arrays
+from distkern.data.store.description import sealed
 from distkern.estimators.loading import load_model
 from distkern.runs import persistence
-from distkern.storage.arrays import load_arrays, save_arrays
-from distkern.storage.description import sealed
 
 KEYS = {
     "encoding-type",

@@ -7,11 +7,11 @@ from scipy.stats import spearmanr
 from sklearn.svm import OneClassSVM
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
+from distkern.data.store.places import place_of
 from distkern.engine.executors import open_executor
 from distkern.solvers import dsg_novelty
-from distkern.storage.ingest import write_dataset
-from distkern.storage.places import place_of
 from runs import evaluate_split
 
 

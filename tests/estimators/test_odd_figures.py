@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.common.types import Block
+from distkern.choose.tuning.search import Metric
+from distkern.core.types import Block
+from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.sample import of_all_classes
 from distkern.runs.row_losses import Losing
-from distkern.search.tuning.search import Metric
-from distkern.storage.ingest import shard, write_dataset
 from runs import evaluate_split
 
 GIVEN = {"random_state": 0, "n_landmarks": 16}

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix, issparse
 
 from distkern import DSGClassifier, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
-from distkern.common.errors import InputError
-from distkern.storage.ingest import shard
-from distkern.storage.scaling import KINDS, Scaling, ScalingFit
+from distkern.core.errors import InputError
+from distkern.data.ingest import shard
+from distkern.data.scaling import KINDS, Scaling, ScalingFit
 from runs import evaluate
 
 STORED = ("none", "minmax", "standard", "unit", "ball")

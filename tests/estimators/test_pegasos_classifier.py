@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from distkern import PegasosClassifier
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
 from distkern.estimators.loading import load_model
 from problems import topics
 from runs import plan

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.core.errors import CorruptDataError, InputError
 from distkern.model import value
 
 

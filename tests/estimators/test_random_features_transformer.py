@@ -11,10 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import distkern as dk
-from distkern.bases import RandomFeatureBasis
-from distkern.common.errors import InputError
-from distkern.kernels import find_kernel
-from distkern.storage.ingest import write_dataset
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
+from distkern.maths.bases import RandomFeatureBasis
+from distkern.maths.kernels import find_kernel
 
 
 def rows(n, d=5, seed=0):

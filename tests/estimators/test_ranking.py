@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import distkern
+from distkern.data.ingest import write_dataset
 from distkern.runs.ranking import RankedScores
-from distkern.storage.ingest import write_dataset
 from runs import evaluate
 
 

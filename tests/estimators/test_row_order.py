@@ -7,17 +7,17 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from distkern import CSVRGClassifier
-from distkern.common.errors import InputError
-from distkern.common.registry import Family
+from distkern.core.errors import InputError
+from distkern.core.registry import Family
+from distkern.data.dataset import Dataset
+from distkern.data.ingest import write_dataset
+from distkern.data.manifest import read_manifest
+from distkern.data.shuffled import ShuffledRows
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import open_executor
 from distkern.estimators.base import AbstractClassifier
 from distkern.passes import Machine
 from distkern.runs.spooled import whole_blocks
-from distkern.storage.dataset import Dataset
-from distkern.storage.ingest import write_dataset
-from distkern.storage.manifest import read_manifest
-from distkern.storage.shuffled import ShuffledRows
 from small import most_classes
 
 ROWS, CLASSES = 3000, 3
@@ -84,7 +84,7 @@ def test_sorted_arrays(kind, ordered, small_blocks):
 def test_sorted_chunks(kind, ordered, monkeypatch):
     X, y = ordered
     # so that what is written has several blocks as well
-    monkeypatch.setattr("distkern.storage.shuffled.rows_of_a_shard", lambda n_rows, numbers: 500)
+    monkeypatch.setattr("distkern.data.shuffled.rows_of_a_shard", lambda n_rows, numbers: 500)
     lazy = da.from_array(X, chunks=(500, 5)), da.from_array(y, chunks=500)
     model = fitted(kind, *lazy)
     assert model.score(X, y) > 0.7
@@ -116,8 +116,8 @@ def shuffled(source, folder):
 
 
 def test_what_is_written_is_every_row_as_it_was(ordered, tmp_path, monkeypatch):
-    monkeypatch.setattr("distkern.storage.shuffled.rows_of_a_shard", lambda n_rows, numbers: 400)
-    monkeypatch.setattr("distkern.storage.shuffled.SHARD_BYTES", 2**14)
+    monkeypatch.setattr("distkern.data.shuffled.rows_of_a_shard", lambda n_rows, numbers: 400)
+    monkeypatch.setattr("distkern.data.shuffled.SHARD_BYTES", 2**14)
     X, y = ordered
     number = np.arange(ROWS) + 0.1
     lazy = [da.from_array(part, chunks=(700, *part.shape[1:])) for part in (X, y, number)]

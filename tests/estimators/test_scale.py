@@ -18,13 +18,13 @@ from distkern import (
     SVRGClassifier,
     load_model,
 )
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.data.ingest import write_dataset
+from distkern.data.spreads import Spreads
 from distkern.engine.drive import Driver
 from distkern.runs.data import from_arrays
 from distkern.runs.scaled import ScaledSource
-from distkern.storage.ingest import write_dataset
-from distkern.storage.spreads import Spreads
 from runs import evaluate, plan, train
 
 SMALL = {

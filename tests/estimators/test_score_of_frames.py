@@ -11,7 +11,7 @@ from dask_ml.model_selection import GridSearchCV, train_test_split
 from sklearn.metrics import r2_score
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

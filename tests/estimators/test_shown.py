@@ -6,12 +6,12 @@ import pytest
 from sklearn.inspection import permutation_importance
 
 import distkern as dk
-from distkern.common.errors import InputError
-from distkern.common.screens import listed
+from distkern.core.errors import InputError
+from distkern.core.text import listed
 from distkern.estimators.declared import METHODS
-from distkern.monitor.explanation import Explanation, Importance
-from distkern.monitor.history import History
 from distkern.runs.algorithms import estimators
+from distkern.show.explanation import Explanation, Importance
+from distkern.show.history import History
 
 RNG = np.random.default_rng(0)
 FRAME = pandas.DataFrame({f"column number {at}": RNG.normal(size=300) for at in range(20)})

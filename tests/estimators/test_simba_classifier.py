@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse
 
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.dataset import open_dataset
+from distkern.data.ingest import write_dataset
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.solvers._simba.measuring import Norms
-from distkern.storage.dataset import open_dataset
-from distkern.storage.ingest import write_dataset
 from problems import topics
 from runs import train
 

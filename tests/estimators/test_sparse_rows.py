@@ -9,13 +9,13 @@ from scipy import sparse
 
 from distkern import AVMClassifier, CSVRGClassifier
 from distkern.cli.main import main
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.data.ingest import write_dataset
 from distkern.estimators.features import AbstractCoresetClassifier
 from distkern.estimators.loading import load_model
 from distkern.passes.machine import COMPILED_BYTES, PAGES_BYTES, WORKER_BASE_BYTES
 from distkern.runs.algorithms import algorithms
-from distkern.storage.ingest import write_dataset
 from problems import topics
 from runs import plan, train
 from small import slow_but

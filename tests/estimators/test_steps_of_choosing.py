@@ -3,9 +3,9 @@
 import numpy as np
 
 import distkern as dk
-from distkern.common.progress import at_step, steps_told
+from distkern.core.progress import at_step, steps_told
 from distkern.engine.events import CHOOSING, EventLog, steps_heard
-from distkern.monitor.passes import PassRecorder
+from distkern.show.passes import PassRecorder
 
 
 def rows(n_rows=300, seed=0):

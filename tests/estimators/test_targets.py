@@ -16,10 +16,10 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 import distkern
 from distkern import NewtonClassifier, NewtonRegressor
 from distkern.cli.main import main
-from distkern.common.errors import InputError
-from distkern.common.targets import plain_targets
+from distkern.core.errors import InputError
+from distkern.core.targets import plain_targets
+from distkern.data.ingest import write_dataset
 from distkern.engine.executors import open_executor
-from distkern.storage.ingest import write_dataset
 from runs import evaluate, evaluate_split
 
 LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")

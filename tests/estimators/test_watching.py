@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import distkern as dk
-from distkern.common.errors import InputError
-from distkern.monitor import terminal
-from distkern.storage.ingest import write_dataset
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
+from distkern.show import terminal
 
 
 def machine(**settings):

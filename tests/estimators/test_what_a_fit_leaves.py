@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import distkern as dk
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 GIVEN = {"random_state": 0, "n_landmarks": 16}
 

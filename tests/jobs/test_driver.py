@@ -11,14 +11,14 @@ from distkern.cli.job import Job
 from distkern.cli.main import main
 from distkern.cli.supervision import supervised
 from distkern.cli.training import train_described
-from distkern.common.errors import ClusterError, InputError
+from distkern.core.errors import ClusterError, InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.events import Event
 from distkern.estimators.loading import load_model
 from distkern.jobs import driver as driver_module
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive
 from distkern.jobs.folder import FencedError, JobFolder
 from distkern.jobs.record import Record
-from distkern.storage.ingest import write_dataset
 
 STAGES = 4
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from cluster_processes import distkern, wait_for
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
-from distkern.storage.ingest import write_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

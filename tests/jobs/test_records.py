@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from distkern.cli.main import main
-from distkern.common.errors import ClusterError, CorruptDataError, DivergenceError, InputError
+from distkern.core.errors import ClusterError, CorruptDataError, DivergenceError, InputError
 from distkern.engine.events import Event
 from distkern.jobs import log as log_module
 from distkern.jobs.driver import is_fault_of_cluster, with_retries

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 CHURN = """
 import os
 import numpy as np
-from distkern.common.processes import return_large_arrays, trim
+from distkern.core.processes import return_large_arrays, trim
 def resident():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -36,7 +36,7 @@ print(resident() - start)
 MAKE = """
 import sys
 import numpy as np
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 rows, columns, out = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 X = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
 write_dataset(iter([(X, (X[:, 0] * X[:, 1] > 0).astype(int))]), out)

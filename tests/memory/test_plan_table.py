@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 
 #: rows, columns, classes (0: real targets), share of numbers that are not zero
 DATA = {

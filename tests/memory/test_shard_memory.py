@@ -12,7 +12,7 @@ from mixed_tables import adult
 CODE = """
 import sys
 import numpy as np
-from distkern.storage.ingest import shard, write_dataset
+from distkern.data.ingest import shard, write_dataset
 what, rows, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if what == "generated":
     def chunks():
@@ -74,8 +74,8 @@ COPY = """
 import sys
 import numpy as np
 from scipy import sparse
-from distkern.storage import _transpose
-from distkern.storage.ingest import add_columns, write_dataset
+from distkern.data import _transpose
+from distkern.data.ingest import add_columns, write_dataset
 what, step, rows, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 _transpose._BLOCK_BYTES //= 10
 _transpose._MOST_ENTRIES //= 10

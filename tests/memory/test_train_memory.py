@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from memory_processes import run
 
 MAKE = """
 import sys
 import numpy as np
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 def chunks(rows):
     for number in range(rows // 20_000):
         generator = np.random.default_rng(number)
@@ -25,7 +25,7 @@ if __name__ == "__main__":
 TRAIN = """
 import json, sys
 import distkern as dk
-from distkern.common.processes import peak_resident_bytes
+from distkern.core.processes import peak_resident_bytes
 from runs import plan, train
 peaks = {"worker": 0}
 def watch(event):
@@ -87,7 +87,7 @@ import json, sys
 import distkern as dk
 import distkern.runs.limits as limits
 import distkern.runs.run as runs
-from distkern.common.processes import peak_resident_bytes
+from distkern.core.processes import peak_resident_bytes
 from distkern.runs.scoring import predict_to
 
 planned, peaks = {"driver": 0, "worker": 0}, {"worker": 0}

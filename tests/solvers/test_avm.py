@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.losses import MARGIN_LOSSES
+from distkern.maths.losses import MARGIN_LOSSES
 from distkern.solvers.avm import AVM
 from problems import Case, overlapping, run_stages
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from distkern.bases.coordinates import Coordinates
-from distkern.bases.linear import LinearBasis
-from distkern.common.types import Block
-from distkern.losses import LOSSES
+from distkern.core.types import Block
+from distkern.maths.bases.coordinates import Coordinates
+from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.losses import LOSSES
 from distkern.solvers.bounds import Direction, FreeConstant, gaps, gradient_bound, step_bound
 from distkern.solvers.measuring import Model, measure_gradient
 from distkern.solvers.risk import Risk

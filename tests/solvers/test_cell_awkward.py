@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distkern import CellClassifier, CellRegressor
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from runs import train
 
 SEARCHES = [None, "quick"]

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from distkern.common.blas import single_threaded
-from distkern.common.tiles import release
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
-from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes
+from distkern.core.blas import single_threaded
+from distkern.core.tiles import release
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
+from distkern.maths.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.passes.machine import loaded_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
@@ -118,9 +118,9 @@ from pathlib import Path
 
 import numpy as np
 
-from distkern.common.blas import single_threaded
+from distkern.core.blas import single_threaded
 from distkern.solvers._cells import layout, trials
-from distkern.maps.mapping import MapChoice, RowMap
+from distkern.maths.maps.mapping import MapChoice, RowMap
 
 n, d = int(sys.argv[1]), int(sys.argv[2])
 generator = np.random.default_rng(0)

@@ -5,12 +5,12 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from distkern import CellRegressor, load_model
-from distkern.common.blas import single_threaded
-from distkern.common.ridge import TILE, SymmetricTiles, solve_ridge, solve_ridge_iteratively, tiled_numbers
-from distkern.kernels import TILE_KERNELS, find_kernel, kernel_matrix
-from distkern.losses import find_loss
-from distkern.maps.metric import gradient_sum, learn_metric, metric_of, root
-from distkern.maps.transform import TRANSFORMS, Transform
+from distkern.core.blas import single_threaded
+from distkern.core.ridge import TILE, SymmetricTiles, solve_ridge, solve_ridge_iteratively, tiled_numbers
+from distkern.maths.kernels import TILE_KERNELS, find_kernel, kernel_matrix
+from distkern.maths.losses import find_loss
+from distkern.maths.maps.metric import gradient_sum, learn_metric, metric_of, root
+from distkern.maths.maps.transform import TRANSFORMS, Transform
 from distkern.solvers._cells import machine as machines
 from distkern.solvers._cells.machine import CellSettings, merged, solve_cell
 

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 from distkern.estimators.auto import KernelClassifier, KernelRegressor
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.solvers._cells import layout

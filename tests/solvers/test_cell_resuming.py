@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from distkern.data.ingest import write_dataset
+from distkern.data.store.parts import ArrayParts, SlicedParts
 from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
 from distkern.estimators.loading import load_model
 from distkern.model import cells
 from distkern.solvers._cells import layout, sizes
-from distkern.storage.ingest import write_dataset
-from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 from runs import plan, train
 

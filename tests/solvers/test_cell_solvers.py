@@ -6,11 +6,11 @@ from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR
 
-from distkern.common.blas import single_threaded
-from distkern.common.ridge import solve_ridge
-from distkern.kernels import kernel_matrix
-from distkern.losses import DUAL_LOSSES, find_loss
-from distkern.losses.conjugate import RowConjugates
+from distkern.core.blas import single_threaded
+from distkern.core.ridge import solve_ridge
+from distkern.maths.kernels import kernel_matrix
+from distkern.maths.losses import DUAL_LOSSES, find_loss
+from distkern.maths.losses.conjugate import RowConjugates
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import newton, product
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cell_problems import Classifier, rows
-from distkern.common.errors import CorruptDataError
-from distkern.common.types import Block
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.errors import CorruptDataError
+from distkern.core.types import Block
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers._cells import buckets
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from cell_problems import Classifier, Regressor, rows
-from distkern.common.errors import InputError
-from distkern.common.types import AbstractSource, Block
+from distkern.core.errors import InputError
+from distkern.core.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.runs.data import from_arrays
 from distkern.runs.fitting import RunPlace, model_of, run_solver
 from distkern.solvers._cells.buckets import Cut, Machines, Solving, solve_rows

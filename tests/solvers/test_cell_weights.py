@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from cell_problems import Classifier, Regressor, rows
-from distkern.common.errors import InputError
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.errors import InputError
+from distkern.data.ingest import shard
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers._cells import machine as machines
-from distkern.storage.ingest import shard
 
 GIVEN = {"kernel": "rbf", "gamma": 0.5, "tol": 1e-4, "random_state": 0}
 

@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from cell_problems import Classifier, Regressor, rows
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
 from distkern.solvers._cells import basis, dual, layout
-from distkern.storage.ingest import write_dataset
 from runs import train
 
 
@@ -183,9 +183,9 @@ DAMAGES = {
 )
 @pytest.mark.parametrize("has_test", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_resumed_run_makes_again_what_is_damaged(damage, has_test, stored, tmp_path, monkeypatch):
+    from distkern.data.store.parts import ArrayParts
     from distkern.engine.drive import Interrupted
-    from distkern.monitor.metrics import read
-    from distkern.storage.parts import ArrayParts
+    from distkern.show.metrics import read
 
     data, model, _ = stored
     monkeypatch.setattr(layout, "_PART_BYTES", 2**14)

@@ -11,17 +11,17 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
-from distkern.bases import routing
-from distkern.bases.placed import PlacedSizes
-from distkern.common.errors import CorruptDataError, MemoryBudgetError
-from distkern.common.sparse import SparseRows
+from distkern.core.errors import CorruptDataError, MemoryBudgetError
+from distkern.core.sparse import SparseRows
+from distkern.data import file_rows
+from distkern.data.ingest import write_dataset
+from distkern.data.store.parts import SlicedParts, StoredParts
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.estimators.loading import load_model
+from distkern.maths.bases import routing
+from distkern.maths.bases.placed import PlacedSizes
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
 from distkern.solvers._cells import basis, layout
-from distkern.storage import file_rows
-from distkern.storage.ingest import write_dataset
-from distkern.storage.parts import SlicedParts, StoredParts
 from runs import evaluate, plan, train
 
 KINDS = ("two classes", "several classes", "real targets")

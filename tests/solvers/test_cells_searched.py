@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from cell_problems import Classifier, Regressor, rows
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.drive import Driver
 from distkern.estimators.arena import Arena
 from distkern.estimators.cells import CellClassifier
 from distkern.estimators.loading import load_model
-from distkern.storage.ingest import write_dataset
 from runs import plan, solver_of, train
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distkern.common.compiled import _is_self_contained, array_type, compile_loop
-from distkern.losses import find_loss
+from distkern.core.compiled import _is_self_contained, array_type, compile_loop
+from distkern.maths.losses import find_loss
 from distkern.solvers.avm import Average, avm_loop
 from distkern.solvers.csvrg import Iterate, Mean, csvrg_loop
 
@@ -19,7 +19,7 @@ LOSS = """
 import math
 from dataclasses import dataclass
 import numpy as np
-from distkern.losses.base import AbstractElementwiseLoss
+from distkern.maths.losses.base import AbstractElementwiseLoss
 
 @dataclass(frozen=True)
 class Scaled(AbstractElementwiseLoss):
@@ -83,7 +83,7 @@ MEMBERS = """
 import os
 import numpy as np
 from typing import NamedTuple
-from distkern.common.compiled import array_type, compile_loop, tuple_type
+from distkern.core.compiled import array_type, compile_loop, tuple_type
 
 class NAME(NamedTuple):
     values: np.ndarray

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.bases.nystroem import NystroemBasis
-from distkern.common.rng import Purpose, stream
-from distkern.features.landmarks import Nystroem
-from distkern.losses import MARGIN_LOSSES
+from distkern.core.rng import Purpose, stream
+from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.features.landmarks import Nystroem
+from distkern.maths.losses import MARGIN_LOSSES
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages
 

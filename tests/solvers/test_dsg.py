@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import distkern.passes.rounds as rounds_module
-from distkern.common.errors import DivergenceError, InputError
+from distkern.core.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.landmarks.base import RowLayout
-from distkern.losses import find_loss
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses import find_loss
 from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
 from distkern.solvers._dsg.settings import StepRule, average_weight, reusable_steps

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distkern.losses import find_loss
+from distkern.maths.losses import find_loss
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.risk import Risk
 from feature_problems import all_rows, dsg, features_of, train, waves

@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.bases.gram import GramSum
-from distkern.common.sparse import SparseRows
-from distkern.common.types import Block
-from distkern.features import GIVEN_FEATURES
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Block
+from distkern.maths.bases.gram import GramSum
+from distkern.maths.features import GIVEN_FEATURES
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import Grams, Weighed, solved, with_slopes

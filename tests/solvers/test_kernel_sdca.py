@@ -11,16 +11,16 @@ from sklearn.svm import LinearSVC
 
 import distkern
 from distkern import SDCAClassifier
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.support import Support
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
-from distkern.solvers.kernel_sdca import KernelSDCA
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.data.ingest import write_dataset
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.support import Support
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
+from distkern.solvers.compare.kernel_sdca import KernelSDCA
+from distkern.solvers.compare.sdca import SDCA
 from distkern.solvers.risk import Risk
-from distkern.solvers.sdca import SDCA
-from distkern.storage.ingest import write_dataset
 from feature_problems import all_rows, targets_of, train, waves
 from reference import cut_blocks
 from runs import train as train_run

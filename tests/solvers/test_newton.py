@@ -7,11 +7,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 import distkern as dk
-from distkern.common.errors import InputError
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.linear import Linear
-from distkern.kernels import find_kernel
-from distkern.losses import LOSSES, find_loss
+from distkern.core.errors import InputError
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.linear import Linear
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import LOSSES, find_loss
 from distkern.solvers import newton_matrices, newton_sums
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton

@@ -9,23 +9,23 @@ import pytest
 
 import distkern as dk
 from distkern.cli.main import main
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Nystroem
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Nystroem
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.model.newton import that_fits
 from distkern.solvers import newton_products
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
 from distkern.solvers.newton_products import MOST_PRODUCTS, conjugate_gradients, sampled_rows
 from distkern.solvers.risk import Risk
-from distkern.storage.ingest import write_dataset
 from feature_problems import (
     RowsSource,
     executor_of,

@@ -6,17 +6,17 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
 import distkern
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.features.support import Support
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.features.support import Support
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers.base import Trouble
-from distkern.solvers.kernel_norma import KernelNORMA
-from distkern.solvers.norma import NORMA
+from distkern.solvers.compare.kernel_norma import KernelNORMA
+from distkern.solvers.compare.norma import NORMA
 from distkern.solvers.risk import Risk
 from feature_problems import all_rows, nu_of, problem_of, targets_of, train, waves
 from reference import cut_blocks

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.kernels import find_kernel
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.kernels import find_kernel
 
 
 def smooth(n_rows=500, seed=0):

@@ -8,15 +8,15 @@ import pytest
 from sklearn.svm import LinearSVC
 
 import reference
-from distkern.bases.linear import LinearBasis
-from distkern.common.sparse import SparseRows
-from distkern.common.types import Block
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Landmarks
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Block
+from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Landmarks
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers.measuring import Model
 from distkern.solvers.pegasos import Iterates, Pegasos, shrink
 from distkern.solvers.risk import Risk

@@ -5,19 +5,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from distkern.bases import RandomFeatureBasis
-from distkern.bases.linear import LinearBasis
-from distkern.bases.nystroem import NystroemBasis
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Nystroem
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.maths.bases import RandomFeatureBasis
+from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Nystroem
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers.base import Trouble
-from distkern.solvers.rbcd import RBCD
+from distkern.solvers.compare.rbcd import RBCD
 from distkern.solvers.risk import Risk
 from feature_problems import basis_values, fitted_by, nu_of, penalised_risk, targets_of, train, waves
 

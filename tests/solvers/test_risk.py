@@ -5,9 +5,9 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from distkern.common.errors import InputError
-from distkern.common.types import Block
-from distkern.losses import LOSSES, find_loss
+from distkern.core.errors import InputError
+from distkern.core.types import Block
+from distkern.maths.losses import LOSSES, find_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import TargetSummary
 

@@ -7,17 +7,17 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from distkern.common.errors import InputError
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Nystroem
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core.errors import InputError
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Nystroem
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.passes import Stream
 from distkern.solvers.base import Trouble
+from distkern.solvers.compare.sbmd import SBMD
 from distkern.solvers.risk import Risk
-from distkern.solvers.sbmd import SBMD
 from feature_problems import (
     basis_values,
     fitted_by,
@@ -94,8 +94,8 @@ def test_equals_a_plain_loop(loss, classes, outputs, averaging, monkeypatch):
     blocks = waves(300, classes=classes, weights=weights)
     risk = Risk(find_loss(loss)(), outputs, None, float(weights.mean()))
     subject = solver(risk=risk, averaging=averaging, stages=2)
-    step = "distkern.solvers.sbmd.stream"
-    from distkern.common.rng import stream
+    step = "distkern.solvers.compare.sbmd.stream"
+    from distkern.core.rng import stream
 
     class Noting:
         def __init__(self, *arguments):

@@ -10,15 +10,15 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC, LinearSVR
 
 import distkern
-from distkern.common.errors import InputError
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Nystroem
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import COORDINATE_LOSSES, find_loss
+from distkern.core.errors import InputError
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Nystroem
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import COORDINATE_LOSSES, find_loss
+from distkern.solvers.compare.sdca import SDCA
 from distkern.solvers.risk import Risk
-from distkern.solvers.sdca import SDCA
 from feature_problems import basis_values, fitted_by, penalised_risk, targets_of, train, waves
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -147,7 +147,7 @@ def test_equals_a_plain_loop():
 @pytest.mark.slow
 def test_parties_lost_workers_and_resumption_change_no_bit(monkeypatch):
     # of 32 passes in a stage, as few rows have, each would be made again by a party that is built anew
-    monkeypatch.setattr("distkern.solvers.sdca._MOST_PASSES", 4)
+    monkeypatch.setattr("distkern.solvers.compare.sdca._MOST_PASSES", 4)
     for dtype in ("float32", "float64"):
         blocks = waves(classes=3, dtype=dtype)
         subject = solver("hinge", 3)

@@ -24,23 +24,23 @@ from distkern import (
     SVRGClassifier,
     load_model,
 )
-from distkern.common.choices import Choices, value_of, with_values
-from distkern.common.scores import log_losses
-from distkern.common.sparse import SparseRows
-from distkern.common.types import Block
+from distkern.choose.values import losses_of, outline_of_most, run_alone, sizes_of, work_of
+from distkern.core.choices import Choices, value_of, with_values
+from distkern.core.scores import log_losses
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Block
+from distkern.data.ingest import write_dataset
+from distkern.data.store.parts import ArrayParts
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.losses.classes import SquaredHinge
+from distkern.maths.losses.classes import SquaredHinge
 from distkern.runs.data import from_arrays
-from distkern.search.values import losses_of, outline_of_most, run_alone, sizes_of, work_of
 from distkern.solvers.avm import AVM
 from distkern.solvers.base import Problem
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.solvers.risk import Risk
-from distkern.storage.ingest import write_dataset
-from distkern.storage.parts import ArrayParts
 from runs import outlines_of, plan, posed_problem, solver_of, train
 from small import slow_but, taken
 

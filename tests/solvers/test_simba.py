@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from distkern.common.errors import InputError
-from distkern.common.types import Block
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Landmarks
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.landmarks.base import RowLayout
-from distkern.losses import find_loss
+from distkern.core.errors import InputError
+from distkern.core.types import Block
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Landmarks
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses import find_loss
 from distkern.solvers._simba.messages import RoundMessage
 from distkern.solvers.risk import Risk
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value

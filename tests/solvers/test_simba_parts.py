@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from distkern.bases.linear import LinearBasis
-from distkern.common.types import Block, groups_of
-from distkern.losses import find_loss
+from distkern.core.types import Block, groups_of
+from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.losses import find_loss
 from distkern.solvers._simba.columns import DenseColumnReader
 from distkern.solvers._simba.messages import UNIT, HoldOut, RoundMessage, Slacks, Update
 from distkern.solvers._simba.resident import SIMBAOperand, SimbaResident

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.bases.landmarks import LandmarkBasis
-from distkern.losses import MARGIN_LOSSES
+from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.losses import MARGIN_LOSSES
 from distkern.solvers.avm import AVM
 from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model, Sums

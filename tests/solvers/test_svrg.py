@@ -5,18 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from distkern.common.errors import DivergenceError, InputError
-from distkern.common.sparse import SparseRows
+from distkern.core.errors import DivergenceError, InputError
+from distkern.core.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.features import find_features
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.landmarks import Landmarks
-from distkern.features.linear import Linear
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.maths.features import find_features
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.landmarks import Landmarks
+from distkern.maths.features.linear import Linear
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
 from distkern.solvers.base import Problem, Trouble

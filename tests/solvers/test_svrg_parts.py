@@ -6,20 +6,20 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from distkern.bases import random_features
-from distkern.bases.base import add_transposed, product, rows_of_wide_tile
-from distkern.bases.landmarks import LandmarkBasis
-from distkern.bases.linear import LinearBasis
-from distkern.bases.nystroem import NystroemBasis
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common import tiles
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.common.types import Block
-from distkern.features.kernel_choice import KernelChoice
-from distkern.features.random import Random
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss
+from distkern.core import tiles
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.core.types import Block
+from distkern.maths.bases import random_features
+from distkern.maths.bases.base import add_transposed, product, rows_of_wide_tile
+from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.random import Random
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses import find_loss
 from distkern.solvers.base import Problem, piece_rows
 from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import inverted

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import distkern as dk
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.benchmarks import equations, report, tables
 from workflows.benchmarks.child import answer, chosen
 from workflows.benchmarks.methods import Given, error, grid

@@ -10,8 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
-from distkern.common.errors import InputError
-from distkern.storage.ingest import write_dataset
+from distkern.core.errors import InputError
+from distkern.data.ingest import write_dataset
 from workflows.averages import failed
 from workflows.defaults import apart, beside, messy, scores, sets, suite, systems, verdicts
 from workflows.defaults.apart import answer_apart, is_missing

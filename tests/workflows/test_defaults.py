@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import distkern as dk
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows import processes
 from workflows.defaults import methods, tables
 from workflows.defaults.methods import Source, questions

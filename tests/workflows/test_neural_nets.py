@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.dsg import __main__ as command
 from workflows.dsg import convolutional, nets
 from workflows.records import Records

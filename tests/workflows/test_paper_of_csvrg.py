@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.csvrg import exact, machines, sections
 from workflows.csvrg.paper import TABLE_2
 from workflows.csvrg.plan import METHODS, Plan, Scale, Source, accuracies, size_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.records import Records
 from workflows.simba import generate, sections
 from workflows.simba.plan import FAMILIES, Plan, Scale, curves, key, points

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows import averages, training
 from workflows.cdsg import peers, variants
 from workflows.cdsg import tables as cdsg_tables

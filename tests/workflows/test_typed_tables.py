@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from distkern.storage.ingest import shard
+from distkern.data.ingest import shard
 from workflows.records import Records
 from workflows.tables import messy
 from workflows.tables.typed import LABEL, STYLES, cleaned, customers, typed, write

@@ -15,11 +15,11 @@ import time
 
 import numpy as np
 
-from distkern.bases import LandmarkBasis
-from distkern.common.types import AbstractSource, Block
+from distkern.core.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
-from distkern.kernels import find_kernel
-from distkern.losses.classes import OptimalMarginDistribution
+from distkern.maths.bases import LandmarkBasis
+from distkern.maths.kernels import find_kernel
+from distkern.maths.losses.classes import OptimalMarginDistribution
 from distkern.passes import Extent, Reduce
 from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model

@@ -21,12 +21,12 @@ import numpy as np
 from generated import dense, sparse
 
 import distkern
-from distkern.common import blas
+from distkern.core import blas
+from distkern.data.ingest import write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.passes import Extent
 from distkern.solvers._simba.messages import RoundMessage
-from distkern.storage.ingest import write_dataset
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def main() -> None:
     print(f"same bits in one process: {np.array_equal(found[False], found[True])}")
 
 
-def data(options: argparse.Namespace) -> distkern.storage.dataset.Dataset:
+def data(options: argparse.Namespace) -> distkern.data.dataset.Dataset:
     """The data set, made unless it is there."""
     kind = "dense" if options.per_row is None else f"sparse-{options.per_row}"
     path = options.folder / f"{kind}-{options.rows}-{options.features}.zarr"

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import distkern
-from distkern.bases.linear import LinearBasis
+from distkern.maths.bases.linear import LinearBasis
 
 MODELS = ["PegasosClassifier", "CSVRGClassifier", "NewtonClassifier", "DSGClassifier", "CellClassifier"]
 #: rows that are fitted to, at most; of a tile of the limit

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 import distkern
-from distkern.common import types
+from distkern.core import types
+from distkern.data.ingest import write_dataset
 from distkern.engine.executors import open_executor
-from distkern.storage.ingest import write_dataset
 from workflows.benchmarks.generated import dense
 from workflows.processes import run
 from workflows.records import Record, Records

@@ -18,11 +18,11 @@ import time
 from pathlib import Path
 
 import distkern
-from distkern import dashboard
 from distkern.engine.events import Event
 from distkern.engine.executors import open_executor
-from distkern.monitor.metrics import MetricsFile
-from distkern.monitor.terminal import Terminal
+from distkern.show import live
+from distkern.show.metrics import MetricsFile
+from distkern.show.terminal import Terminal
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def main() -> None:
     )
     shares = []
     with open_executor("local", workers=options.workers, dashboard=True) as executor:
-        dashboard.install(executor.client)
+        live.install(executor.client)
         model.fit_with(train, executor=executor)  # compiles
         for _ in range(options.repeats):
             start = time.perf_counter()
@@ -59,7 +59,7 @@ def main() -> None:
                     [
                         Terminal(io.StringIO()),
                         MetricsFile(Path(folder, "metrics.jsonl")),
-                        dashboard.forwarder(executor.client, facts),
+                        live.forwarder(executor.client, facts),
                     ]
                 )
                 start = time.perf_counter()

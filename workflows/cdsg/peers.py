@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import distkern
-from distkern.kernels import find_kernel
-from distkern.kernels.bandwidth import gamma_by_rule
+from distkern.maths.kernels import find_kernel
+from distkern.maths.kernels.bandwidth import gamma_by_rule
 from workflows.cdsg.variants import WEIGHT
 from workflows.pool import Question
 from workflows.records import Record

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import distkern as dk
-from distkern.kernels import find_kernel
-from distkern.kernels.bandwidth import width_from_gamma
-from distkern.maps.metric import METRICS
-from distkern.search.ladder import KERNELS
+from distkern.choose.ladder import KERNELS
+from distkern.maths.kernels import find_kernel
+from distkern.maths.kernels.bandwidth import width_from_gamma
+from distkern.maths.maps.metric import METRICS
 
 CELL_ROWS = (20, 100, 500, 2000, 8000)
 OVERLAPS = (0.0, 0.1, 0.3)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import distkern
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.records import Record
 from workflows.subsets import gathered
 

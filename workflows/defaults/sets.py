@@ -101,7 +101,7 @@ class Set:
 
 @dataclass(frozen=True)
 class _Published:
-    """Files of a folder and how :func:`distkern.storage.ingest.shard` reads them."""
+    """Files of a folder and how :func:`distkern.data.ingest.shard` reads them."""
 
     source: str
     test: str | None = None
@@ -159,7 +159,7 @@ def named(name: str, files: Path | None, folder: Path) -> Set:
         program = Path(str(_PROGRAMS[name].__file__)).read_bytes()
         return Set(name, "", None, hashlib.sha256(program).hexdigest()[:16])
     import distkern
-    from distkern.storage.ingest import shard
+    from distkern.data.ingest import shard
 
     source, positives = _RARE.get(name, (name, None))
     out, published = folder / f"{source}.zarr", _PUBLISHED[source]

@@ -141,7 +141,7 @@ def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
     import dask
 
     import distkern
-    from distkern.common.errors import InputError
+    from distkern.core.errors import InputError
 
     kind = distkern.KernelRegressor if is_real else distkern.KernelClassifier
     with dask.config.set(scheduler="synchronous"):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import distkern
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.records import Record
 from workflows.subsets import gathered
 

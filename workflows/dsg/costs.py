@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.pool import Question
 from workflows.records import Record
 from workflows.training import trained

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.linalg
 
 import distkern
-from distkern.bases.landmarks import LandmarkBasis
-from distkern.bases.nystroem import NystroemBasis
-from distkern.storage.preparation import Preparation
+from distkern.data.preparation import Preparation
+from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.nystroem import NystroemBasis
 from workflows.pool import Question
 from workflows.records import Record
 from workflows.subsets import Subset, gathered

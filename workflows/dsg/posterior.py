@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 import distkern
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.dsg.synthetic import Array, drawn, gamma_of, kernel
 from workflows.pool import Question
 from workflows.records import Record

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.pool import Question
 from workflows.records import Record
 from workflows.training import trained

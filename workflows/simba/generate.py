@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.storage.ingest import write_dataset
+from distkern.data.ingest import write_dataset
 from workflows.records import Record
 
 Array = NDArray[Any]

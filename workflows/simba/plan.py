@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import distkern
-from distkern.storage.ingest import add_columns
+from distkern.data.ingest import add_columns
 from workflows.pool import Question
 from workflows.records import Record, Records
 from workflows.simba import generate

@@ -23,8 +23,8 @@ from distributed.scheduler import NoWorkerError
 from distributed.utils import TimeoutError as DaskTimeoutError
 from numpy.typing import NDArray
 
-from distkern.common import blas
-from distkern.common.errors import ClusterError
+from distkern.core import blas
+from distkern.core.errors import ClusterError
 from distkern.passes.rounds import AbstractResident
 
 #: what there is instead of an answer, and with it

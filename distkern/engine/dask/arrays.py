@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
-from distkern.common.targets import keys_of_groups, plain_targets
-from distkern.common.types import AbstractSource, Block, Reader
+from distkern.core.errors import InputError
+from distkern.core.sparse import SparseRows
+from distkern.core.targets import keys_of_groups, plain_targets
+from distkern.core.types import AbstractSource, Block, Reader
 
 
 def partitions(rows: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:

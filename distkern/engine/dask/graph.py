@@ -10,7 +10,7 @@ import cloudpickle
 from dask._task_spec import DataNode, Task, TaskRef
 from dask.local import get_sync
 
-from distkern.common.types import AbstractSource, Block
+from distkern.core.types import AbstractSource, Block
 from distkern.passes.execution import FAN_IN, Call, Shared, fold
 
 

@@ -9,7 +9,7 @@ import time
 import dask
 from distributed.comm import parse_host_port
 
-from distkern.common.errors import InputError
+from distkern.core.errors import InputError
 
 _CA, _CERT, _KEY = (f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key"))
 #: seconds for a scheduler that is being started

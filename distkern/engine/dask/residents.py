@@ -17,8 +17,8 @@ from distributed import Client
 from distributed.protocol import pickle as dask_pickle
 from numpy.typing import NDArray
 
-from distkern.common.errors import ClusterError
-from distkern.common.types import AbstractSource
+from distkern.core.errors import ClusterError
+from distkern.core.types import AbstractSource
 from distkern.engine.dask.actor import LOST, Calls, ResidentActor, Target
 from distkern.engine.dask.workers import explain_errors, on_worker, versions
 from distkern.passes.rounds import AbstractResidents, Lost, Rounds, RoundsPlan, Saved

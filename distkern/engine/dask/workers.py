@@ -14,8 +14,8 @@ from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError
 from distributed.utils import TimeoutError as DaskTimeoutError
 
-from distkern.common.errors import CorruptDataError, DistkernError, InputError
-from distkern.common.version import __version__
+from distkern.core.errors import CorruptDataError, DistkernError, InputError
+from distkern.core.version import __version__
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from distkern.common.registry import Family
+from distkern.core.registry import Family
 from distkern.passes.execution import AbstractExecutor
 
 __all__ = ["EXECUTORS", "AbstractExecutor", "available_cores", "open_executor"]
@@ -44,7 +44,7 @@ def open_executor(
     InputError
         If the name is unknown, the scheduler does not answer, or a worker has other packages.
     """
-    from distkern.common.errors import unknown_name
+    from distkern.core.errors import unknown_name
     from distkern.engine.executors import local
 
     # whoever has a client has imported distributed, which takes half a second

@@ -17,14 +17,9 @@ from distributed.threadpoolexecutor import thread_state as pool_state
 from distributed.utils import TimeoutError as DaskTimeoutError
 from distributed.worker import thread_state as task_state
 
-from distkern.common.errors import ClusterError, InputError
-from distkern.common.processes import (
-    exceeded_limit,
-    peak_resident_bytes,
-    require_address_space,
-    require_files,
-)
-from distkern.common.types import AbstractSource
+from distkern.core.errors import ClusterError, InputError
+from distkern.core.processes import exceeded_limit, peak_resident_bytes, require_address_space, require_files
+from distkern.core.types import AbstractSource
 from distkern.engine.dask import is_of_parent
 from distkern.engine.dask.actor import SCHEDULER_LOST
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of

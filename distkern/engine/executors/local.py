@@ -26,9 +26,9 @@ import dask.multiprocessing
 import dask.threaded
 from dask.callbacks import Callback
 
-from distkern.common import blas, processes
-from distkern.common.errors import DistkernError
-from distkern.common.types import AbstractSource, Reader
+from distkern.core import blas, processes
+from distkern.core.errors import DistkernError
+from distkern.core.types import AbstractSource, Reader
 from distkern.engine.dask.graph import GraphReader, reduce_graph
 from distkern.passes.execution import AbstractExecutor, Call, Progress, Shared, Timed, folded
 from distkern.passes.machine import Machine

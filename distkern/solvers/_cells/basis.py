@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.placed import AbstractPlacedBasis, PlacedSizes
-from distkern.common.processes import new_lock
-from distkern.common.sparse import Rows, converted
-from distkern.common.types import Floats
-from distkern.kernels.base import AbstractPrepared
+from distkern.core.processes import new_lock
+from distkern.core.sparse import Rows, converted
+from distkern.core.types import Floats
+from distkern.maths.bases.placed import AbstractPlacedBasis, PlacedSizes
+from distkern.maths.kernels.base import AbstractPrepared
 from distkern.solvers._cells.buckets import Machines
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Places

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import CorruptDataError
-from distkern.common.rng import Purpose, stream
-from distkern.common.shapes import indexed, shaped
-from distkern.common.stores import SliceStore
-from distkern.common.tiles import release
-from distkern.common.types import Array, Block, Floats
-from distkern.kernels.base import AbstractPrepared
-from distkern.losses.conjugate import AbstractDualLoss
+from distkern.core.errors import CorruptDataError
+from distkern.core.rng import Purpose, stream
+from distkern.core.stores import SliceStore, indexed, shaped
+from distkern.core.tiles import release
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.kernels.base import AbstractPrepared
+from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.machine import (
     CellMachine,
     CellSettings,

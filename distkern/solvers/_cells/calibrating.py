@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import keys_of, row_keys
-from distkern.common.rng import Purpose, stream
-from distkern.common.scores import temperature
-from distkern.common.stores import ArrayStore
-from distkern.common.tiles import release
-from distkern.common.types import Array, Block, Floats
-from distkern.losses.classes import Logistic
+from distkern.core.held_out import keys_of, row_keys
+from distkern.core.rng import Purpose, stream
+from distkern.core.scores import temperature
+from distkern.core.stores import ArrayStore
+from distkern.core.tiles import release
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.losses.classes import Logistic
 from distkern.solvers._cells.buckets import Machines, Solving
 from distkern.solvers._cells.held_out import HELD_OUT, folds_of
 from distkern.solvers._cells.machine import solve_cell

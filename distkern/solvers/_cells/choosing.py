@@ -1,6 +1,6 @@
 """The map, the kernel, its width and C of a run: as they are given, or as a search before the run has found.
 
-The search is that of :func:`distkern.search.ladder.choose_exact`, over a sample and rows around some of it.
+The search is that of :func:`distkern.choose.ladder.choose_exact`, over a sample and rows around some of it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from distkern.common.held_out import keys_of, order_of_keys
-from distkern.common.stores import ArrayStore
-from distkern.common.types import Block
-from distkern.features.kernel_choice import KernelChoice
-from distkern.kernels import find_kernel
-from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
-from distkern.kernels.base import AbstractScaledKernel
-from distkern.losses.conjugate import AbstractDualLoss
-from distkern.maps.mapping import MapChoice, RowMap, as_rows, map_from_arrays
-from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
+from distkern.choose.folds import TriedMachine
+from distkern.choose.ladder import KERNELS, maps_of
+from distkern.choose.machines import Kernel
+from distkern.core.held_out import keys_of, order_of_keys
+from distkern.core.stores import ArrayStore
+from distkern.core.types import Block
+from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.kernels import find_kernel
+from distkern.maths.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
+from distkern.maths.kernels.base import AbstractScaledKernel
+from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.maps.mapping import MapChoice, RowMap, as_rows, map_from_arrays
+from distkern.maths.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.passes import Outline
-from distkern.search.folds import TriedMachine
-from distkern.search.ladder import KERNELS, maps_of
-from distkern.search.machines import Kernel
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.place import CellSample, centred
 from distkern.solvers._cells.trials import MapSample

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.compiled import array_type, compile_loop
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import Array, Floats
-from distkern.losses.conjugate import AbstractDualLoss, RowConjugates
+from distkern.core.compiled import array_type, compile_loop
+from distkern.core.rng import Purpose, stream
+from distkern.core.types import Array, Floats
+from distkern.maths.losses.conjugate import AbstractDualLoss, RowConjugates
 from distkern.solvers._cells.newton import newton, product
 
 #: after so many sweeps over the coordinates their progress is looked at, and so many there are at a time
@@ -285,14 +285,14 @@ def _descend(
 def descend(dtype: np.dtype[Any]) -> Callable[..., tuple[int, float, int]]:
     """Exact minimisation over one dual coordinate after the other.
 
-    The compiled function takes ``kernel`` (m, m), the :class:`~distkern.losses.conjugate.RowConjugates` as
-    ``targets``, ``flat``, ``rising``, ``falling``, ``above``, ``below``, then ``dual`` (m,) and ``values``
-    (m,) = K a, both of which it changes, ``active``, the coordinates in the order in which they are
-    visited, ``slack`` and ``least``. Coordinates that stay where they are and would do so
-    until their prediction changes by more than ``slack`` are taken out of ``active``; one whose gradient is
-    no larger than ``least`` is left as it is, because moving it takes m times as long as looking at it. It
-    returns how many are left at its front, the largest gradient that a coordinate had, and how many moved.
-    """
+    The compiled function takes ``kernel`` (m, m), the
+    :class:`~distkern.maths.losses.conjugate.RowConjugates` as ``targets``, ``flat``, ``rising``,
+    ``falling``, ``above``, ``below``, then ``dual`` (m,) and ``values`` (m,) = K a, both of which it
+    changes, ``active``, the coordinates in the order in which they are visited, ``slack`` and ``least``.
+    Coordinates that stay where they are and would do so until their prediction changes by more than
+    ``slack`` are taken out of ``active``; one whose gradient is no larger than ``least`` is left as it is,
+    because moving it takes m times as long as looking at it. It returns how many are left at its front, the
+    largest gradient that a coordinate had, and how many moved."""
     import numba
 
     numbers, written = array_type(np.float64, 1), array_type(np.float64, 1, writable=True)

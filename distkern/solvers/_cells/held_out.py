@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.routing import RoutedAnswers
-from distkern.common.held_out import Keys, groups_of
-from distkern.common.types import Block
+from distkern.core.held_out import Keys, groups_of
+from distkern.core.types import Block
+from distkern.maths.bases.routing import RoutedAnswers
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
 
 #: folds of a cell's rows, of which one at a time is held out

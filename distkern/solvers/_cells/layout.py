@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.routing import Columns, RoutedAnswers, Routing
-from distkern.common.stores import ArrayStore, SliceStore, Store
-from distkern.common.types import Block, Floats
-from distkern.maps.mapping import MapChoice, fitting_bytes
-from distkern.maps.metric import METRIC_ROWS
-from distkern.maps.transform import N_QUANTILES
+from distkern.core.stores import ArrayStore, SliceStore, Store
+from distkern.core.types import Block, Floats
+from distkern.maths.bases.routing import Columns, RoutedAnswers, Routing
+from distkern.maths.maps.mapping import MapChoice, fitting_bytes
+from distkern.maths.maps.metric import METRIC_ROWS
+from distkern.maths.maps.transform import N_QUANTILES
 from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, kept_bytes, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.ridge import solve_ridge
-from distkern.common.rng import Purpose, stream
-from distkern.common.tiles import scratch
-from distkern.common.types import Array, Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel, Powers
-from distkern.losses.conjugate import AbstractDualLoss
+from distkern.core.errors import InputError
+from distkern.core.ridge import solve_ridge
+from distkern.core.rng import Purpose, stream
+from distkern.core.tiles import scratch
+from distkern.core.types import Array, Floats
+from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel, Powers
+from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import TILE_ROWS
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.tiles import apply, scratch
-from distkern.common.types import Array, Floats
-from distkern.losses.conjugate import RowConjugates
+from distkern.core.tiles import apply, scratch
+from distkern.core.types import Array, Floats
+from distkern.maths.losses.conjugate import RowConjugates
 
 #: first, least and largest weight of the proximal term, as shares of the mean diagonal of K
 _FIRST, _LEAST, _MOST = 1e-2, 1e-3, 1.0

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.rng import Purpose, stream
-from distkern.common.shapes import indexed
-from distkern.common.sparse import converted
-from distkern.common.types import Block, Floats
-from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
-from distkern.maps.transform import Transform
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import converted
+from distkern.core.stores import indexed
+from distkern.core.types import Block, Floats
+from distkern.maths.maps.mapping import RowMap, map_from_arrays, map_to_arrays
+from distkern.maths.maps.transform import Transform
 from distkern.solvers._cells.tree import Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from distkern.common.errors import InputError
-from distkern.maps.mapping import MapChoice, map_bytes
-from distkern.maps.metric import MORE_METRIC_ROWS
+from distkern.core.errors import InputError
+from distkern.maths.maps.mapping import MapChoice, map_bytes
+from distkern.maths.maps.metric import MORE_METRIC_ROWS
 from distkern.solvers._cells.tree import Overlap
 from distkern.solvers.base import Problem
 

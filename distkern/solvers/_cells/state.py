@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.types import Array
-from distkern.kernels import find_kernel
-from distkern.kernels.bandwidth import width_from_gamma
-from distkern.kernels.base import AbstractScaledKernel
-from distkern.maps.metric import METRICS
-from distkern.search.ladder import KERNELS
-from distkern.search.machines import Kernel
+from distkern.choose.ladder import KERNELS
+from distkern.choose.machines import Kernel
+from distkern.core.types import Array
+from distkern.maths.kernels import find_kernel
+from distkern.maths.kernels.bandwidth import width_from_gamma
+from distkern.maths.kernels.base import AbstractScaledKernel
+from distkern.maths.maps.metric import METRICS
 from distkern.solvers._cells.place import Places, places_from_arrays
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.stores import ArrayStore, SliceStore
-from distkern.common.tiles import release
-from distkern.common.types import Array, Block
+from distkern.core.stores import ArrayStore, SliceStore
+from distkern.core.tiles import release
+from distkern.core.types import Array, Block
 from distkern.solvers._cells.basis import Loads
 from distkern.solvers._cells.buckets import Machines, Solving, record_of, solve_rows
 from distkern.solvers._cells.machine import CellMachine

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import tiles
-from distkern.common.rng import Purpose, stream
-from distkern.common.shapes import indexed, shaped
-from distkern.common.types import Floats
+from distkern.core import tiles
+from distkern.core.rng import Purpose, stream
+from distkern.core.stores import indexed, shaped
+from distkern.core.types import Floats
 
 #: rows from which a direction is found, and steps of the power iteration
 _DIRECTION_ROWS = 4096

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.tiles import release
-from distkern.common.types import Array, Block, Floats
-from distkern.kernels.base import AbstractTileKernel
-from distkern.losses.classes import SquaredHinge
-from distkern.losses.conjugate import AbstractDualLoss
-from distkern.maps.mapping import MapChoice, RowMap, as_rows, map_to_arrays
-from distkern.search.machines import SampleRows
+from distkern.choose.machines import SampleRows
+from distkern.core.tiles import release
+from distkern.core.types import Array, Block, Floats
+from distkern.maths.kernels.base import AbstractTileKernel
+from distkern.maths.losses.classes import SquaredHinge
+from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.maps.mapping import MapChoice, RowMap, as_rows, map_to_arrays
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs
 
 #: tolerance and most sweeps of the dual solver in trials, which suffice for a ranking
@@ -28,12 +28,12 @@ class MapSample:
 
     Attributes
     ----------
-    rows : (n, d), in the order of :func:`~distkern.common.held_out.stratified_order`, with those of one key
+    rows : (n, d), in the order of :func:`~distkern.core.held_out.stratified_order`, with those of one key
         together
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,), those of classes in them
     given_weights : (n,), without those of classes
-    group_keys : (n,) as in :class:`~distkern.common.types.Block`
+    group_keys : (n,) as in :class:`~distkern.core.types.Block`
     """
 
     rows: Floats
@@ -48,7 +48,7 @@ class MapSample:
 @dataclass(frozen=True)
 class Learning:
     """The operand of :func:`learn_map`: the rows of the sample, and how many are learned from, see
-    :func:`~distkern.maps.mapping.as_rows`."""
+    :func:`~distkern.maths.maps.mapping.as_rows`."""
 
     sampled: MapSample
     n_rows: int

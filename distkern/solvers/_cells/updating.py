@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.stores import ArrayStore, SliceStore, Store
+from distkern.core.stores import ArrayStore, SliceStore, Store
 from distkern.passes import Each, Outline
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.layout import CellLayout

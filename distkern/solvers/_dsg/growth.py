@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.errors import DivergenceError
-from distkern.common.rng import Purpose, stream
+from distkern.core.errors import DivergenceError
+from distkern.core.rng import Purpose, stream
+from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.passes import Message
 from distkern.solvers._dsg.rounds import BatchMessage, BatchSums, add_parts
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, average_weight, reusable_steps

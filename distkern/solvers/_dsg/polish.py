@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.errors import InputError
-from distkern.common.types import Array
-from distkern.features.random import footprint_of_random
+from distkern.core.errors import InputError
+from distkern.core.types import Array
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.features.random import footprint_of_random
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
 from distkern.solvers.feature_passes import gradient_pass

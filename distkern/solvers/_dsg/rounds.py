@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import multiply, rows_of_tile
-from distkern.bases.gram import GatheredGram
-from distkern.bases.random_features import RandomFeatureBasis
-from distkern.common.sparse import Rows
-from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats
-from distkern.features.random import footprint_of_random
+from distkern.core.sparse import Rows
+from distkern.core.tiles import scratch
+from distkern.core.types import Block, Floats
+from distkern.maths.bases.base import multiply, rows_of_tile
+from distkern.maths.bases.gram import GatheredGram
+from distkern.maths.bases.random_features import RandomFeatureBasis
+from distkern.maths.features.random import footprint_of_random
 from distkern.passes import AbstractFollower, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.feature_passes import pass_cost

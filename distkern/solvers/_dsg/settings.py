@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.parameters import (
+from distkern.core.errors import InputError
+from distkern.core.parameters import (
     FLAG,
     NOT_NEGATIVE,
     NOTHING,
@@ -21,8 +21,8 @@ from distkern.common.parameters import (
     Words,
     parameter,
 )
-from distkern.common.types import Array
-from distkern.features.kernel_choice import KernelChoice
+from distkern.core.types import Array
+from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.passes.batches import BatchOrder
 from distkern.solvers.base import Problem, rows_of_stage
 from distkern.solvers.explicit import CountingState

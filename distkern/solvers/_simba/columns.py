@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from zict import LRU
 
-from distkern.common.sparse import Rows, SparseRows
-from distkern.common.tiles import scratch
-from distkern.common.types import AbstractGroup, Floats
+from distkern.core.sparse import Rows, SparseRows
+from distkern.core.tiles import scratch
+from distkern.core.types import AbstractGroup, Floats
 
 #: bytes of the columns, and of the rows, that a process keeps
 COLUMN_BYTES = 64 * 2**20
@@ -212,7 +212,7 @@ class SparseColumnReader(AbstractColumnReader):
 def column_reader(
     groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int, dtype: np.dtype[Any]
 ) -> AbstractColumnReader:
-    """The reader that suits the data; raises as :meth:`~distkern.common.types.AbstractGroup.columns`."""
+    """The reader that suits the data; raises as :meth:`~distkern.core.types.AbstractGroup.columns`."""
     if isinstance(groups[0].columns(np.zeros(1, dtype=np.int64)), SparseRows):
         return SparseColumnReader(groups, offsets, limit_bytes)
     return DenseColumnReader(groups, offsets, limit_bytes, dtype)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop, tuple_type
-from distkern.common.rng import philox, unit
+from distkern.core.compiled import argument_types, compile_loop, tuple_type
+from distkern.core.rng import philox, unit
 from distkern.solvers._simba.columns import GroupColumns
 
 #: rows of a strip

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
-from distkern.common.held_out import STIRRED_BYTES
-from distkern.common.tiles import apply
-from distkern.common.types import Block
-from distkern.features import Footprint
+from distkern.core.errors import InputError
+from distkern.core.held_out import STIRRED_BYTES
+from distkern.core.tiles import apply
+from distkern.core.types import Block
+from distkern.maths.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers._simba.messages import UNIT, HoldOut, in_units
 from distkern.solvers.base import Problem, Steps

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Sides, keys_of
-from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows
-from distkern.common.types import Block
+from distkern.core.held_out import Sides, keys_of
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows
+from distkern.core.types import Block
 from distkern.solvers._simba.loops import Drawn
 from distkern.solvers.risk import Risk
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.common.compiled import argument_types, compile_loop
-from distkern.common.rng import philox, unit
+from distkern.core.compiled import argument_types, compile_loop
+from distkern.core.rng import philox, unit
 
 #: coordinates of a chunk, and chunks of a span, whose sums of squares are kept
 CHUNK = 64

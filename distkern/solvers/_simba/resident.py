@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.compiled import aligned
-from distkern.common.rng import Purpose
-from distkern.common.sparse import Rows
-from distkern.common.types import AbstractGroup, Block, GroupOpener
+from distkern.core.compiled import aligned
+from distkern.core.rng import Purpose
+from distkern.core.sparse import Rows
+from distkern.core.types import AbstractGroup, Block, GroupOpener
+from distkern.maths.bases.base import AbstractBasis
 from distkern.passes import AbstractResident
 from distkern.solvers._simba import loops, selection
 from distkern.solvers._simba.columns import (

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
-from distkern.common.compiled import aligned
-from distkern.common.rng import Purpose
-from distkern.common.sparse import Rows, SparseRows, stacked
-from distkern.common.types import Array
+from distkern.core.compiled import aligned
+from distkern.core.rng import Purpose
+from distkern.core.sparse import Rows, SparseRows, stacked
+from distkern.core.types import Array
+from distkern.maths.bases.base import AbstractBasis
 from distkern.passes import Message
 from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, RoundMessage, Slacks, Update, shifted

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import argument_types, compile_loop, tuple_type
+from distkern.core.compiled import argument_types, compile_loop, tuple_type
 from distkern.passes import Message
 from distkern.solvers._simba.loops import segment_type
 from distkern.solvers._simba.messages import (

@@ -1,0 +1,312 @@
+"""The search itself: which candidates are tried next, on which rows, by what; and which one is chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.choose.choice import Rung, cheapest, going_on, is_near, rungs_of
+from distkern.choose.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
+from distkern.choose.tuning.runner import TrialRunner, Watcher, Where
+from distkern.core.errors import DistkernError, InputError, unknown_name
+from distkern.core.scores import mean_difference
+from distkern.data.dataset import Split
+
+#: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
+_FIGURES = {
+    "classification": {
+        "log_loss": True,
+        "brier_score": True,
+        "error": True,
+        "accuracy": False,
+        "balanced_accuracy": False,
+        "auc": False,
+        "average_precision": False,
+    },
+    "regression": {"rmse": True, "mae": True, "r2": False, "pinball": True},
+}
+#: scikit-learn's names of scores -> figures that rank candidates alike
+_SCORERS = {
+    "roc_auc": "auc",
+    "neg_log_loss": "log_loss",
+    "neg_brier_score": "brier_score",
+    "neg_root_mean_squared_error": "rmse",
+    "neg_mean_squared_error": "rmse",
+    "neg_mean_absolute_error": "mae",
+    "neg_mean_pinball_loss": "pinball",
+}
+_OF_TWO = ("auc", "average_precision")
+#: that rows of one class, or of one target, have not
+_OF_SEVERAL = (*_OF_TWO, "r2")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of :func:`distkern.runs.evaluation.evaluate_split`."""
+
+    name: str
+    is_loss: bool
+
+    @classmethod
+    def of(cls, name: str | None, task: str, n_classes: int | None) -> Metric:
+        """The one of that name; of None the log loss, or the root mean squared error.
+
+        Raises
+        ------
+        InputError
+            If there is none of that name for the task, none for so many classes, or none at all.
+        """
+        if task not in _FIGURES:
+            raise InputError(
+                "without targets there is nothing to compare candidates by",
+                where="metric",
+                hint="make a data set with labels or numbers to predict",
+            )
+        known = _FIGURES[task]
+        name = next(iter(known)) if name is None else _SCORERS.get(name, name)
+        if name not in known:
+            theirs = [one for one, ours in _SCORERS.items() if ours in known]
+            error = unknown_name(f"metric of {task}", name, [*known, *theirs])
+            raise InputError(error.what, where="metric", hint=error.hint)
+        if name in _OF_TWO and n_classes != 2:
+            raise InputError(
+                f"{name!r} is for two classes, and there are {n_classes}",
+                where="metric",
+                hint="take error or balanced_accuracy",
+            )
+        return cls(name, known[name])
+
+    def value(self, figures: Mapping[str, Any]) -> float:
+        """Value of the metric among the figures of an evaluation; NaN where it is not defined on the rows, as
+        it is not where all are of one class, or have one target.
+
+        Raises
+        ------
+        InputError
+            If the model has no such figure.
+        """
+        value = figures.get(self.name)
+        if value is None and self.name in _OF_SEVERAL:
+            return float("nan")
+        if value is None:
+            known = ", ".join(name for names in _FIGURES.values() for name in names if name in figures)
+            raise InputError(
+                f"these models have no {self.name!r}", where="metric", hint=f"take one of {known}"
+            )
+        return float(value)
+
+    def undefined(self, value: float) -> str:
+        """The message on a trial with an undefined value."""
+        if self.name in _OF_SEVERAL and value != value:
+            return f"its held-out rows have no {self.name}: they are of one class, or have one target"
+        return f"its {self.name} is {value}"
+
+    def rank(self, value: float | None) -> float:
+        """A number that is smaller the better the value is; of a failed trial the largest of all."""
+        if value is None:
+            return float("inf")
+        return value if self.is_loss else -value
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Result of a candidate in its last rung.
+
+    Attributes
+    ----------
+    value : the metric, averaged over the folds; None if a trial failed
+    work : work of its last trials: rows read times functions of the model
+    apart : its loss minus that of the best value, and the standard error of the difference on the same
+        rows, if the metric is a mean over them or a function of one; for candidates of the last rung
+    is_near : chance may be why it is not the best, see :func:`~distkern.choose.choice.is_near`
+    seconds : time of all its trials
+    """
+
+    number: int
+    settings: dict[str, Any]
+    value: float | None
+    work: float
+    rung: int
+    n_learned: int
+    seconds: float
+    trials: tuple[Trial, ...]
+    apart: tuple[float, float] | None = None
+    is_near: bool = False
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """(n_folds * 128,) losses of the groups of held-out rows in its last rung, fold after fold.
+
+        The array is empty if a trial failed, and for metrics that are neither a mean over rows nor a function
+        of one.
+        """
+        last = [trial.losses for trial in self.trials if trial.rung == self.rung]
+        return np.concatenate(last) if all(last) else np.empty(0)
+
+    @property
+    def failed(self) -> str | None:
+        """Why there is no value."""
+        return next((trial.failed for trial in self.trials if trial.failed), None)
+
+
+@dataclass
+class Search:
+    """A search over candidates by held-out rows of a split; the rows of no other split are looked at.
+
+    Which trials there are and what they find depends on the candidates, the data and the seed alone: not on
+    where they run, nor on how many run at a time.
+
+    Parameters
+    ----------
+    candidates : in the order in which they are numbered
+    split : rows to learn from and to hold out
+    method : "grid", "random" (all candidates learn from all rows that are not held out) or "halving"
+    validation : share of the rows that are held out, or a number of folds
+    metric : by which candidates are compared; None: the log loss, or the root mean squared error
+    factor : of halving: one of so many goes on
+    seed : of the rows that are held out
+    own_space : the settings were not asked for: the first ones are the estimator's own and go on through all
+        rungs, and others that do not fit the memory limit are left behind
+    folder : where trials are kept, and found when the search is taken up again
+    """
+
+    candidates: Sequence[TuningCandidate]
+    split: Split
+    method: str = "grid"
+    validation: float | int = 0.2
+    metric_name: str | None = None
+    factor: int = 3
+    seed: int = 0
+    own_space: bool = False
+    folder: SearchFolder = field(default_factory=lambda: SearchFolder(None))
+
+    @cached_property
+    def metric(self) -> Metric:
+        """Raises as :meth:`Metric.of`, or if a candidate gives no probabilities that it needs."""
+        classes = self.split.dataset.classes
+        metric = Metric.of(
+            self.metric_name, self.candidates[0].estimator.task, None if classes is None else len(classes)
+        )
+        for candidate in self.candidates:
+            if metric.name == "brier_score" and not hasattr(candidate.estimator, "predict_proba"):
+                raise InputError(
+                    f"{metric.name!r} needs probabilities, and {in_words(candidate.settings)} has none",
+                    where="metric",
+                    hint="set loss to one that gives them (logistic), or take log_loss",
+                )
+        return metric
+
+    @property
+    def n_folds(self) -> int:
+        """Pairs of rows to learn from and held-out rows."""
+        return self.validation if isinstance(self.validation, int) else 1
+
+    @property
+    def held_out_share(self) -> float:
+        """Share of the rows of the split that each fold holds out."""
+        return 1 / self.validation if isinstance(self.validation, int) else self.validation
+
+    @cached_property
+    def rungs(self) -> list[Rung]:
+        n_rows = int(self.split.n_rows * (1 - self.held_out_share))
+        n_tried = len(self.candidates)
+        return rungs_of(n_tried, n_rows, self.factor) if self.method == "halving" else [Rung(n_tried, 1.0)]
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials of all rungs, in all folds."""
+        return sum(rung.n_candidates for rung in self.rungs) * self.n_folds
+
+    @property
+    def n_runs(self) -> float:
+        """Work of all trials together, as a number of runs on all rows."""
+        learned = sum(rung.n_candidates * rung.share for rung in self.rungs)
+        return learned * self.n_folds * (1 - self.held_out_share)
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that a resumed search must have in common with the one that was begun."""
+        first = self.candidates[0].estimator
+        fixed = {
+            name: value
+            for name, value in first.stored_params().items()
+            if name not in self.candidates[0].settings and name != "random_state"
+        }
+        return {
+            "data set": self.split.fingerprint,
+            "algorithm": first.name,
+            "seed": self.seed,
+            "hyperparameters": fixed,
+            "candidates": [candidate.settings for candidate in self.candidates],
+            "method": self.method,
+            "validation": self.validation,
+            "metric": self.metric.name,
+            "factor": self.factor if self.method == "halving" else None,
+        }
+
+    def run(self, where: Where | None = None, watcher: Watcher | None = None) -> list[Ranked]:
+        """Make the trials that have not been made, and rank the candidates: the chosen one, then by value.
+
+        The chosen one has the best value among those candidates of the last rung whose work is at most 1.5
+        times the least work of the ones that cannot be told from the best value by their losses on the
+        held-out rows, see :func:`~distkern.choose.choice.is_near`.
+
+        Raises
+        ------
+        InputError
+            If the folder holds another search, a candidate has settings that do not go together or does not
+            fit the memory limit, or the metric is none of these models'.
+        DistkernError
+            If no candidate of a rung could be trained.
+        Interrupted
+            On Ctrl-C; the message says how many trials are kept.
+        """
+        watcher = watcher or Watcher()
+        for candidate in self.candidates:
+            candidate.estimator.check_parameters()
+        self.folder.begin(self.identity())
+        trying = [candidate.number for candidate in self.candidates]
+        found: dict[int, Ranked] = {}
+        with TrialRunner(self, where or Where(), watcher) as runner:
+            for number, rung in enumerate(self.rungs):
+                if number:
+                    ranks = {one: self.metric.rank(found[one].value) for one in trying}
+                    trying = going_on(ranks, rung.n_candidates, [0] if self.own_space else [])
+                folds = range(self.n_folds)
+                trials = runner.make([Task(one, number, fold) for one in trying for fold in folds])
+                for one in trying:
+                    own = tuple(trials[Task(one, number, fold)] for fold in folds)
+                    found[one] = self._ranked(one, own, found.get(one))
+                if all(found[one].value is None for one in trying):
+                    raise DistkernError(f"no candidate could be trained: {found[trying[0]].failed}")
+        self.folder.clear()
+        return self._chosen_first(
+            sorted(found.values(), key=lambda one: (-one.rung, self.metric.rank(one.value), one.number))
+        )
+
+    @staticmethod
+    def _chosen_first(ranked: list[Ranked]) -> list[Ranked]:
+        best = ranked[0]
+        for place, one in enumerate(ranked):
+            if one.rung == best.rung and len(one.losses) == len(best.losses) > 0:
+                apart = mean_difference(one.losses, best.losses)
+                ranked[place] = replace(one, apart=apart, is_near=is_near(one, best))
+        # differences from one that is much like it are surer: a better value may not be near
+        near = [one for one in ranked if one.is_near] or ranked[:1]
+        chosen = cheapest([one for one in ranked if one.rung == best.rung], near)
+        return [chosen, *(one for one in ranked if one is not chosen)]
+
+    def _ranked(self, number: int, trials: tuple[Trial, ...], before: Ranked | None) -> Ranked:
+        values = [trial.value for trial in trials if trial.value is not None]
+        value = math.fsum(values) / len(values) if len(values) == len(trials) else None
+        seconds = sum(trial.seconds for trial in trials) + (0.0 if before is None else before.seconds)
+        settings = self.candidates[number].settings
+        earlier = () if before is None else before.trials
+        work = sum(trial.work for trial in trials)
+        rung, n_learned = trials[0].rung, trials[0].n_learned
+        return Ranked(number, settings, value, work, rung, n_learned, seconds, (*earlier, *trials))

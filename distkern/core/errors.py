@@ -1,0 +1,168 @@
+"""The exceptions of the package: every one says where, what, and how to correct it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+
+#: characters of a part of a message
+_LONGEST = 800
+#: words of other libraries -> ours, the first that is known where the word stands
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    word: tuple(ours.split())
+    for ours, theirs in {
+        "square least_squares": "mse l2 squared squared_error squared_loss ols ridge mean_squared_error rmse",
+        "absolute": "mae l1 absolute_error least_absolute_deviation mean_absolute_error lad",
+        "huber": "huber_loss smooth_l1 pseudo_huber",
+        "quantile": "pinball pinball_loss",
+        "epsilon_insensitive": "svr epsilon",
+        "logistic": "log log_loss logloss binary_crossentropy bernoulli binary binary_logistic",
+        "softmax": "cross_entropy crossentropy categorical_crossentropy multinomial multi_logloss",
+        "hinge": "svm svc hinge_loss",
+        "squared_hinge": "l2svm linear_svc",
+        "rbf": "gaussian gauss squared_exponential se radial",
+        "polynomial": "poly polynomial_kernel",
+        "chi2": "chi_squared additive_chi2",
+        "standard": "zscore standardize standardise standard_scaler",
+        "minmax": "min_max minmax_scaler",
+        "normal": "quantile_normal gauss_rank",
+        "train": "fit learn",
+        "inspect": "info show describe",
+        "evaluate": "score eval test measure",
+        "shard": "ingest convert prepare",
+        "tune": "search optimize optimise hpo",
+        "runs": "list",
+        "nu lam": "alpha reg_lambda lambda",
+        "stages": "max_iter n_epochs epochs n_iter",
+        "random_state": "seed random_seed",
+        "n_landmarks": "n_components n_centers n_inducing",
+        "step_size": "learning_rate lr eta eta0",
+        "memory_limit": "max_memory memory",
+        "tol": "tolerance",
+    }.items()
+    for word in theirs.split()
+}
+#: (parameter, word of another library) -> what does the same here
+_OTHER_WAYS = {
+    ("kernel", "linear"): "set features='linear' with newton, svrg, sdca, rbcd or sbmd, or use pegasos",
+    ("kernel", "precomputed"): "give the rows and the name of a kernel: no matrix of all rows is ever built",
+}
+
+
+class DistkernError(Exception):
+    """Base of every error the package raises on purpose (command line: exit status 1)."""
+
+
+class InputError(DistkernError, ValueError):
+    """The user's input is wrong (command line: exit status 2, one line on standard error).
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, one clause, no full stop.
+    where : str, optional
+        File, row, column or option where it is wrong, for instance ``"a.csv, row 7, column 'age'"``.
+    hint : str, optional
+        What the user can do about it.
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(self._message)
+
+    @property
+    def _message(self) -> str:
+        # a name in a user's file may be as long as the file
+        place = "" if self.where is None else f"{_shortened(self.where)}: "
+        remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
+        return f"{place}{_shortened(self.what)}{remedy}"
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Exchange its words, see :mod:`distkern.core.python_words`."""
+        self.what = words(self.what)
+        self.where, self.hint = (None if one is None else words(one) for one in (self.where, self.hint))
+        self.args = (self._message,)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.what, self.where, self.hint)
+
+
+class Problems(InputError):
+    """Several things are wrong with the user's input: a line for each.
+
+    Attributes
+    ----------
+    errors : one for each thing
+    """
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        super().__init__(f"{len(errors)} problems")
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        for error in self.errors:
+            error.reword(words)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.errors,)
+
+
+class CorruptDataError(InputError):
+    """Stored data that no longer is what was written: a flipped byte, a missing shard."""
+
+
+class MemoryBudgetError(InputError):
+    """The plan does not fit the memory limit."""
+
+
+class ClusterError(DistkernError):
+    """The cluster failed and not the job: a resumed run may succeed."""
+
+
+class StoreError(ClusterError):
+    """A store of objects does not answer, after several tries: a resumed run may succeed."""
+
+
+class FencedError(DistkernError):
+    """Another driver has taken the run over: what lies in its folder is that driver's now."""
+
+
+class DivergenceError(DistkernError, ArithmeticError):
+    """A solver left the finite numbers."""
+
+
+def _shortened(text: str) -> str:
+    """The text, or its beginning and its end where it is too long to be read."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
+
+
+def _rebuild(kind: type[InputError], what: str, where: str | None, hint: str | None) -> InputError:
+    return kind(what, where=where, hint=hint)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that a name is likely to mean: the same in another library, or nearly spelt so."""
+    names = sorted(known)
+    same = [one for one in _SYNONYMS.get(name.lower().replace("-", "_"), ()) if one in names]
+    # "c" is no misspelling of "nu", but "C" in another case
+    in_case = [one for one in names if one.lower() == name.lower()]
+    guesses = same or in_case or difflib.get_close_matches(name, names, n=1)
+    return next(iter(guesses), None)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for a name that is not one of ``known``, with the nearest right one."""
+    names = sorted(known)
+    close = nearest(name, names)
+    hint = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
+    return InputError(f"unknown {kind} {name!r}", hint=hint)
+
+
+def other_way(parameter: str, word: object) -> str | None:
+    """What does the same as a parameter's word of another library, if it is known."""
+    return _OTHER_WAYS.get((parameter, word)) if isinstance(word, str) else None

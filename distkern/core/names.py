@@ -1,0 +1,110 @@
+"""Names of columns, matched and put in order; labels of classes, the same whatever file holds them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+
+_MOST_NAMED = 5
+
+
+def order_by_name(
+    names: Sequence[str], wanted: Sequence[str], *, where: str, whose: str, may_have_others: bool = False
+) -> NDArray[np.intp] | None:
+    """Where each of the ``wanted`` columns stands among ``names``; None if they are in that order already.
+
+    Parameters
+    ----------
+    names, wanted : distinct names
+    where : the columns that are looked at, for the error
+    whose : what wants them, for the error
+    may_have_others : names that are not wanted are left out
+
+    Raises
+    ------
+    InputError
+        Naming the columns that are missing and those that nobody knows.
+    """
+    if len(names) == len(wanted) and all(map(str.__eq__, names, wanted)):
+        return None
+    position = {name: at for at, name in enumerate(names)}
+    known = set(wanted)
+    missing = [name for name in wanted if name not in position]
+    unknown = [name for name in names if name not in known]
+    if missing or (unknown and not may_have_others) or len(position) < len(names):
+        raise _unlike(missing, unknown, where, whose)
+    return np.array([position[name] for name in wanted], dtype=np.intp)
+
+
+def _unlike(missing: list[str], unknown: list[str], where: str, whose: str) -> InputError:
+    said = [f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    said += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
+    what = f"these are not the columns of {whose}: {' and '.join(said) or 'a name occurs twice'}"
+    hint = "leave what is unknown out" if unknown else "add what is missing"
+    if missing and unknown:
+        close = difflib.get_close_matches(unknown[0], missing, n=1)
+        hint = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"
+    return InputError(what, where=where, hint=hint)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_MOST_NAMED]))
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"column{'s' * (len(names) > 1)} {shown}{more}"
+
+
+def written(value: Any) -> str:
+    """A category as text: one that is an integer as such, whatever holds it, as columns of integers turn to
+    floats where some are missing."""
+    if isinstance(value, float | np.floating | Decimal) and np.isfinite(float(value)) and value % 1 == 0:
+        value = int(value)
+    return str(value)
+
+
+LabelKind: TypeAlias = Literal["boolean", "number", "date", "text"]
+
+_KINDS: dict[str, LabelKind] = {"b": "boolean", "M": "date", "O": "text", "U": "text", "S": "text"}
+
+
+def kind_of(labels: NDArray[Any]) -> LabelKind:
+    """The kind of an array of labels."""
+    return _KINDS.get(labels.dtype.kind, "number")
+
+
+def plain_labels(labels: Any) -> list[Any]:
+    """Labels (n,) as bool, int, float or str, and dates as texts: ``2024-01-31``, ``2024-01-31T12:30:00``."""
+    values = np.asarray(labels)
+    return [date_text(value) for value in values] if values.dtype.kind == "M" else list(values.tolist())
+
+
+def date_text(value: np.datetime64) -> str:
+    """A date in one form, whatever its unit."""
+    unit = np.datetime_data(value.dtype)[0]
+    day, _, time = str(value.astype("M8[s]") if unit in ("h", "m") else value).partition("T")
+    if not time:
+        return str(value.astype("M8[D]"))
+    time = time.rstrip("0").rstrip(".") if "." in time else time
+    return day if time == "00:00:00" else f"{day}T{time}"
+
+
+def label_texts(labels: Any) -> list[str]:
+    """Labels (n,) as texts for readers: ``1`` for 1.0."""
+    return [written(label) for label in plain_labels(labels)]
+
+
+def code_of(labels: Sequence[Any], given: Any) -> int | None:
+    """Return the place among plain labels of a label, or of its text, as JSON has it; else None."""
+    (label,) = plain_labels(np.asarray(given).reshape(1))
+    if label in labels:
+        return labels.index(label)
+    for code, one in enumerate(labels):
+        if label in (str(one), written(one)) or (isinstance(one, bool) and label == str(one).lower()):
+            return code
+    return None

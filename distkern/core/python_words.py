@@ -1,0 +1,126 @@
+"""Messages in Python's words: ``overwrite=True`` where the command line says ``--overwrite``.
+
+Whatever raises an error below the public functions names options as the command line does, which most readers
+type. :func:`in_python` stands around the public functions, and only there are the words exchanged.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from distkern.core.errors import InputError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_PACKAGE = "distkern."
+#: options of the command line that Python has under another name, or as another value
+_FLAGS = {
+    "overwrite": "overwrite=True",
+    "columns": "columns=True",
+    "shuffle": "shuffle=True",
+    "no-shuffle": "shuffle=False",
+    "sparse": "sparse=True",
+    "dense": "sparse=False",
+    "day-first": "day_first=True",
+    "month-first": "day_first=False",
+    "out": "path",
+    "target": "y",
+    "weight": "sample_weight",
+    "group": "groups",
+    "data OLD.zarr NEW.zarr": "old=",
+}
+#: options whose value follows, as Python writes it
+_VALUES: dict[str, Callable[[str], str]] = {
+    "scale": repr,
+    "task": repr,
+    "impute": repr,
+    "positive": repr,
+    "seed": str,
+    "test-fraction": str,
+    "rows-per-shard": str,
+    "memory-limit": repr,
+    "threshold": lambda word: _literal(word),
+}
+_COMMANDS = re.compile(r"(`[^`]*`)")
+_TABLE = re.compile(r"\{(\w+ = [^{}]*)\}")
+_SETTING = re.compile(r"--set ([a-z_]+)=(\.\.\.|[\w.]+)")
+_VALUE = re.compile(
+    rf"--({'|'.join(_VALUES)}) (none|minmax|maxabs|standard|unit|ball|mean|median|flag|classification|"
+    r"regression|balanced|\d[\w.]*)(?!\w)"
+)
+#: a column after the option, and not a word of the sentence
+_COLUMN = re.compile(r"--(drop|text|id) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
+_CATEGORIES = re.compile(r"--categorical ([^\s=]+)=(onehot|target|drop)")
+_FLAG = re.compile(rf"--({'|'.join(map(re.escape, sorted(_FLAGS, key=len, reverse=True)))})(?![\w-])")
+_OTHER = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+
+
+def in_python_words(text: str) -> str:
+    """A message with Python's names of options; commands in backticks stay as they are.
+
+    >>> in_python_words("give --overwrite or another --out; fewer landmarks (--set n_landmarks=...)")
+    'give overwrite=True or another path; fewer landmarks (n_landmarks=...)'
+    >>> in_python_words("give --scale none, or run `distkern shard a.csv --out a.zarr`")
+    "give scale='none', or run `distkern shard a.csv --out a.zarr`"
+    >>> in_python_words("choose a threshold, for instance --threshold balanced")
+    "choose a threshold, for instance threshold='balanced'"
+    >>> in_python_words("give a list of values, or {low = 0.1, high = 10.0, log = true}")
+    "give a list of values, or {'low': 0.1, 'high': 10.0, 'log': True}"
+    >>> in_python_words("--text notes uses its words, --categorical notes=target keeps it as categories")
+    "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
+    """
+    parts = _COMMANDS.split(text)
+    return "".join(part if part.startswith("`") else _exchanged(part) for part in parts)
+
+
+def _exchanged(text: str) -> str:
+    text = _TABLE.sub(lambda found: _dict(found[1]), text)
+    text = _SETTING.sub(lambda found: f"{found[1]}={_literal(found[2])}", text)
+    text = _VALUE.sub(lambda found: f"{_name(found[1])}={_VALUES[found[1]](found[2])}", text)
+    text = _CATEGORIES.sub(lambda found: f"categorical={{{found[1]!r}: {found[2]!r}}}", text)
+    text = _COLUMN.sub(lambda found: f"{found[1]}={[found[2]] if found[1] != 'id' else found[2]!r}", text)
+    text = _FLAG.sub(lambda found: _FLAGS[found[1]], text)
+    return _OTHER.sub(lambda found: _name(found[1]), text)
+
+
+def _dict(table: str) -> str:
+    """An inline table of TOML, without its braces, as a dict."""
+    items = (item.partition(" = ") for item in table.split(", "))
+    words = {"true": "True", "false": "False"}
+    return f"{{{', '.join(f'{key!r}: {words.get(value, value)}' for key, _, value in items)}}}"
+
+
+def _name(option: str) -> str:
+    return option.replace("-", "_")
+
+
+def _literal(word: str) -> str:
+    return word if word == "..." or word[0].isdigit() else repr(word)
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn in Python's words, at the line outside the package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(in_python_words(text), category, stacklevel=level)
+
+
+def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorate a public function: its errors name Python's parameters."""
+
+    @functools.wraps(function)
+    def speaking(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except InputError as error:
+            error.reword(in_python_words)
+            raise
+
+    return speaking

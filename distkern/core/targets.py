@@ -1,0 +1,186 @@
+"""Targets as users hold them, as plain arrays, and groups of rows (patients, days) as keys of 8 bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.names import written
+
+#: what to do about groups that are all the same
+DIFFERENT = "give a column of groups that differ, or none"
+
+
+def keys_of_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """The key (n_rows,) of each row: the first 64 bits of BLAKE2b of its group's name, the same anywhere.
+
+    Two groups have the same key by chance alone: of n groups with a probability of about n^2 / 2^65.
+    """
+    keys: dict[str, int] = {}
+    for text in texts:
+        if text not in keys:
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+            keys[text] = int.from_bytes(digest, "little")
+    return np.fromiter((keys[text] for text in texts), dtype=np.uint64, count=len(texts))
+
+
+def weights_of_rows(weights: Any, first_row: int = 1) -> NDArray[np.float64]:
+    """Weights (n_rows,) as numbers; :class:`InputError` for one that is negative or not finite."""
+    found: NDArray[np.float64] = plain_targets(weights, "sample_weight", first_row, "weight").astype(
+        np.float64
+    )
+    wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
+    if len(wrong):
+        where = f"sample_weight, row {first_row + wrong[0]}"
+        raise InputError(f"is {found[wrong[0]]:g}", where=where, hint="give finite weights from 0 on")
+    return found
+
+
+def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[np.uint64]:
+    """The key (n_rows,) of the group of each row, of numbers, texts or dates, see :func:`keys_of_texts`.
+
+    Raises
+    ------
+    InputError
+        If there is not one for each row, or that of a row is missing: None, NaN, NaT, NA or an empty text.
+    """
+    values = plain_targets(groups, where, what="group")
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"groups of shape {values.shape} for {n_rows:,} rows", where=where, hint="give one for each row"
+        )
+    if values.dtype.kind != "O":
+        values, inverse = np.unique(values, return_inverse=True)
+        return _keys_of(values, where)[inverse]
+    return _keys_of(values, where)
+
+
+def _keys_of(values: NDArray[Any], where: str) -> NDArray[np.uint64]:
+    texts = [written(value).strip() for value in values.tolist()]
+    if "" in texts:
+        hint = "give such rows one, or leave them out"
+        raise InputError("the group is missing (an empty text)", where=where, hint=hint)
+    return keys_of_texts(texts)
+
+
+def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
+    """Raise :class:`InputError` if all rows are of one group: none can be held out."""
+    if len(keys) and (keys == keys[0]).all():
+        raise InputError("all rows are of one group", where=where, hint=DIFFERENT)
+
+
+def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
+    """Targets, or ``what`` else rows have, (n,) of a list, an array or a series of pandas, Polars or Arrow:
+    booleans, numbers, dates (datetime64, those with a time zone in UTC), or texts as they are.
+
+    Raises
+    ------
+    InputError
+        With the number of the first row, counted from ``first_row``, that has none: None, NaN, NaT or NA; for
+        durations, for bytes that are not UTF-8, and for integers of more than 64 bits.
+    """
+    # NumPy has no integers of 128 bits, as Polars has
+    values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
+    kind, hint = values.dtype.kind, "give the row one, or leave it out"
+
+    def place(at: int) -> str:
+        return f"{where}, row {first_row + at} (index {first_row + at - 1})"
+
+    if kind in "OU":
+        from pandas import isna
+
+        # of a list, as numpy would write NaN among texts as one
+        missing = isna(np.asarray(y, dtype=object))
+        if kind == "U" and not missing.any():
+            missing, hint = values == "nan", f"{hint} (give an array of objects if a class is named 'nan')"
+    else:
+        missing = np.isnan(values) if kind in "fcmM" else np.zeros(0, dtype=bool)
+    if missing.any():
+        row = int(np.argwhere(np.atleast_1d(missing))[0, 0])
+        raise InputError(f"the {what} is missing", where=place(row), hint=hint)
+    if kind == "m":
+        raise InputError(
+            f"the {what}s are durations", where=where, hint="give numbers, as y / numpy.timedelta64(1, 's')"
+        )
+    if kind == "S":
+        values, kind = values.astype(object), "O"
+    return _of_objects(values.reshape(-1), place).reshape(values.shape) if kind == "O" else values
+
+
+def _of_objects(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:
+    """Objects as the array of numbers, dates or texts that they are, else as they are."""
+    kinds = {type(value) for value in values}
+    if all(issubclass(kind, _NUMBERS) for kind in kinds):
+        # what pandas and Arrow keep beside a mask of what is missing, and decimals
+        numbers = [_number_of(value) if isinstance(value, Decimal) else value for value in values]
+        found = np.array(numbers)
+        is_integer = all(isinstance(number, int | np.integer) for number in numbers)
+        if is_integer and found.dtype.kind not in "biu":
+            at = max(range(len(numbers)), key=lambda row: abs(int(numbers[row])))
+            hint = "give texts, or numbers of one type"
+            raise InputError(f"{numbers[at]} is beyond integers of 64 bits", where=place(at), hint=hint)
+        return found
+    if kinds == {date}:
+        return values.astype("M8[D]")
+    if all(issubclass(kind, date | np.datetime64) for kind in kinds):
+        from pandas import to_datetime
+
+        return np.asarray(to_datetime(list(values), utc=True).tz_localize(None))
+    if all(issubclass(kind, bytes) for kind in kinds):
+        texts = []
+        for row, value in enumerate(values):
+            try:
+                texts.append(value.decode())
+            except UnicodeDecodeError as error:
+                hint = "give texts"
+                raise InputError("the bytes are not UTF-8 text", where=place(row), hint=hint) from error
+        return np.array(texts, dtype=object)
+    return values
+
+
+def _number_of(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -> NDArray[Any]:
+    """Targets (n_rows,) as files hold them: booleans, numbers, dates, or labels as str objects.
+
+    Raises
+    ------
+    InputError
+        If there is not one for each row, if they are of several types or none of these, or as
+        :func:`plain_targets`.
+    """
+    values = plain_targets(y, where, first_row)
+    if values.shape != (n_rows,):
+        raise InputError("targets must have shape (n,)", where=where, hint="give one per row")
+    if values.dtype.kind == "U":
+        return values.astype(object)
+    refuse_unknown(values, where, first_row)
+    return values
+
+
+def refuse_unknown(values: NDArray[Any], where: str = "y", first_row: int = 1) -> None:
+    """Raise :class:`InputError` for objects, (n,) or (n, 1), that are not all texts, naming the first."""
+    if values.dtype.kind not in "OV":
+        return
+    values = values.reshape(-1)
+    wrong = [row for row, value in enumerate(values) if not isinstance(value, str)]
+    if not wrong:
+        return
+    row = first_row + wrong[0]
+    kinds = sorted({type(value).__name__ for value in values})
+    what = f"the target has type {type(values[wrong[0]]).__name__}"
+    what += f"; the column mixes {', '.join(kinds)}" if len(kinds) > 1 else ""
+    hint = "give texts, numbers, booleans or dates, all of one type"
+    raise InputError(what, where=f"{where}, row {row} (index {row - 1})", hint=hint)
+
+
+_NUMBERS = (bool, int, float, np.number, np.bool_, Decimal)

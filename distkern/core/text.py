@@ -1,0 +1,133 @@
+"""Numbers and tables for people, the same in the terminal, in the report and in a ``repr``."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: the "error" of a line of metrics of real targets; others are shares of rows
+SQUARED = "mean squared error"
+#: of a number with an exponent, what Python fills up to two digits
+_EXPONENT = re.compile(r"e\+?(-?)0*(?=\d)")
+
+#: what every page begins with, by which it is known
+PAGE_BEGINS = (
+    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>'
+)
+
+
+def broken(text: str, width: int) -> str:
+    """Break a text between words where it is longer than ``width``; paths and numbers stay whole."""
+    if len(text) <= width:
+        return text
+    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def in_bytes(size: float) -> str:
+    """Bytes in binary units: ``in_bytes(1536) == "1.5 KiB"``."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(size) < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def in_percent(share: float | None) -> str:
+    """A share as a percentage with two decimals, or a dash for None."""
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def in_error(metrics: Mapping[str, Any], name: str) -> str:
+    """An error from a line of metrics: a share of rows, or a number for real targets, see :func:`error_name`.
+
+    A dash before anything is learned.
+    """
+    if is_before(metrics):
+        return "-"
+    if metrics.get("error") != SQUARED:
+        return in_percent(metrics.get(name))
+    value = metrics.get(name)
+    return in_number(None if value is None else math.sqrt(value))
+
+
+def is_before(metrics: Mapping[str, Any]) -> bool:
+    """Whether a line of metrics belongs to a stage before anything is learned."""
+    return "ended" not in metrics and (metrics.get("stage") == 0 or metrics.get("model_size") == 0)
+
+
+def error_name(metrics: Mapping[str, Any]) -> str:
+    """The name of the error of :func:`in_error`; rmse for real targets, the root of the stored value."""
+    if metrics.get("error") != SQUARED:
+        return str(metrics.get("error", "error"))
+    return "rmse"
+
+
+def in_number(value: float | None) -> str:
+    """A real number with six significant digits, or a dash for None: ``in_number(3.6e9) == "3.6 G"``."""
+    return "-" if value is None else magnitude(value, 6, 1e6, " ")
+
+
+def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
+    """A number with ``digits`` significant digits. From ``plain`` on it is in thousands (k), 10^6 (M), 10^9
+    (G) or 10^12 (T); very large and very small numbers are powers of ten, ``1.5e-7``.
+    """
+    # a number that rounds up to the next magnitude belongs to it
+    size = float(f"{abs(value):.{digits}g}")
+    for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if max(plain, limit) <= size < 1e16:
+            return f"{value / limit:.{digits}g}{space}{letter}"
+    return _EXPONENT.sub(r"e\1", f"{value:.{digits}g}")
+
+
+def in_time(seconds: float) -> str:
+    """A duration: ``in_time(75) == "1 min 15 s"``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+#: rows and characters that a screen has room for
+_ROWS, _WIDTH = 12, 100
+
+
+def listed(title: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A title above aligned columns: the first rows and, of many, the last one, each cut at a line's end.
+
+    >>> print(listed("2 trees:", ["name", "height"], [["oak", 21.0], ["birch", 18.256789]]))
+    2 trees:
+      name   height
+      oak        21
+      birch   18.26
+    """
+    n_hidden = len(rows) - _ROWS if len(rows) > _ROWS + 1 else 0
+    shown = [*rows[: _ROWS - 1], rows[-1]] if n_hidden else list(rows)
+    cells = [[*names], *([_text(value) for value in row] for row in shown)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(names))]
+    # texts stand on the left, numbers on the right
+    left = [all(isinstance(row[at], str) for row in rows) for at in range(len(names))]
+    lines = [
+        "  "
+        + "  ".join(
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, left, strict=True)
+        )
+        for row in cells
+    ]
+    if n_hidden:
+        lines.insert(-1, f"  ... {n_hidden:,} more")
+    return "\n".join(_cut(line) for line in [title, *lines])
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cut(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}..."

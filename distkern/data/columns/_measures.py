@@ -1,0 +1,63 @@
+"""Columns of numbers on a scale, which are filled where they are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from distkern.data.columns._reading import Array, Fitting
+from distkern.data.columns.base import AbstractColumn
+
+
+@dataclass(frozen=True)
+class AbstractMeasure(AbstractColumn):
+    """Numbers on a scale.
+
+    Attributes
+    ----------
+    fill : what stands for a missing number, in ``unit``
+    flag : a further feature, the last, is 1 where the value is missing, else 0
+    span : smallest and largest number of the training rows
+    """
+
+    #: unit of the first feature
+    unit: ClassVar[float] = 1.0
+    #: share of their span by which numbers may lie outside it without a note; None: there is no span
+    far: ClassVar[float | None] = None
+
+    fill: float = 0.0
+    flag: bool = False
+    span: tuple[float, float] | None = None
+
+    @classmethod
+    def fit(cls, facts: Any, how: Fitting) -> Self:
+        missing = facts.n_present < how.n_rows
+        return cls(
+            how.reading.name,
+            how.reading.rule,
+            has_missing=missing,
+            fill=facts.mean / cls.unit,
+            flag=missing and how.flags,
+            span=None if cls.far is None else (facts.low, facts.high),
+        )
+
+    def refilled(self, value: float) -> Self:
+        return replace(self, fill=value / self.unit)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Names of the features that mark missing values."""
+        return (f"{self.name} is missing",) if self.flag else ()
+
+    def there(self, features: Array) -> Array:
+        """The features of rows that have a value, as far as these say so."""
+        return features[features[:, -1] < 0.5] if self.flag else features
+
+    @property
+    def known(self) -> tuple[float, float]:
+        if self.span is None or self.far is None:
+            return -np.inf, np.inf
+        (low, high), far = self.span, self.far
+        return low - far * (high - low), high + far * (high - low)

@@ -1,0 +1,254 @@
+"""How the columns of tables are read and fitted: what is known of all, of each, and of its words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.names import written
+
+#: what counts as a number in a text file; Python's float() alone would also take "1_000" and foreign digits
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\([a-z0-9_]*\))?|inf|infinity)", re.IGNORECASE)
+#: what stands for a missing label or group, where its user does not say: classes may be + and -
+MISSING_LABELS = frozenset(
+    [
+        "",
+        "?",
+        "NA",
+        "N/A",
+        "n/a",
+        "#N/A",
+        "#NA",
+        "#N/A N/A",
+        "<NA>",
+        "NaN",
+        "nan",
+        "NAN",
+        "-NaN",
+        "-nan",
+        "NaT",
+    ]
+).union(["null", "Null", "NULL", "None", "none", "NONE", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"])
+#: what stands for any other missing value: pandas' own list, and some more
+MISSING = MISSING_LABELS.union(
+    ["-", "--", "---", ".", "missing", "Missing", "MISSING", "unknown", "Unknown", "UNKNOWN"]
+)
+#: words among numbers make categories from this share of the rows and this many rows on; among more numbers,
+#: which are measured rather than codes, from this many words with digits on: others stand for missing values
+_SHARE_OF_WORDS, _ROWS_OF_WORDS, _FEW_NUMBERS, _CODES = 0.01, 5, 50, 5
+
+
+def parse_number(text: str) -> float | None:
+    """The number in a field (NaN and infinities included), or None."""
+    stripped = text.strip(" \t\r\n")
+    if _NUMBER.fullmatch(stripped):
+        return float(stripped)
+    if NOT_FINITE.fullmatch(stripped):
+        return float(stripped.partition("(")[0])
+    return None
+
+
+def word_of(value: Any, na: frozenset[str]) -> str | None:
+    """A value as a category; None if it is missing."""
+    if isinstance(value, str):
+        word = value.strip()
+        return None if word in na else word
+    if value is None or value != value:
+        return None
+    return written(value)
+
+
+def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) -> list[str]:
+    """ColumnWords that recur like categories among numbers, the most frequent first; else none.
+
+    Parameters
+    ----------
+    values : Arrow array of a column
+    words, are_numbers : its distinct texts, and which of them are numbers
+    """
+    others = {word for word, is_number in zip(words, are_numbers, strict=True) if not is_number}
+    n_codes = sum(any(map(str.isdigit, word)) for word in others)
+    if not others or (len(words) - len(others) > _FEW_NUMBERS and n_codes < _CODES):
+        return []
+    counts: Counter[str] = Counter()
+    for pair in values.value_counts().to_pylist():
+        if pair["values"] is not None and pair["values"].strip() in others:
+            counts[pair["values"].strip()] += pair["counts"]
+    if counts.total() < max(_ROWS_OF_WORDS, _SHARE_OF_WORDS * (len(values) - values.null_count)):
+        return []
+    return sorted(counts, key=lambda word: (-counts[word], word))
+
+
+def most_common(words: Iterable[str]) -> str | None:
+    """The most frequent word, of several the alphabetically first; None without words."""
+    counts = Counter(words)
+    return min(counts, key=lambda word: (-counts[word], word)) if counts else None
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """Remedies with ``{}`` for the name of the column.
+
+    Attributes
+    ----------
+    as_category : declare the column categorical
+    as_columns : encode it by one feature per category
+    leave_out : leave it out
+    as_dates : give the notation of its dates
+    as_missing : declare a text as missing, with ``{}`` for the text; "" if that cannot be said
+    """
+
+    as_category: str = "give --categorical {}=onehot (or target, or drop)"
+    as_columns: str = "give --categorical {}=onehot (or drop)"
+    leave_out: str = "give --drop {}"
+    as_dates: str = "give --day-first or --month-first"
+    as_missing: str = "--na {} if it stands for a missing value"
+
+
+OPTIONS = Remedies()
+FRAMES = Remedies(
+    as_category="make the column one of categories: X[{!r}].astype('category')",
+    as_columns="make columns of them: pandas.get_dummies(X, columns=[{!r}])",
+    leave_out="leave it out: X.drop(columns={!r})",
+    as_dates="make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)",
+    as_missing="",
+)
+
+
+@dataclass
+class Notation:
+    """How all columns of some tables are read.
+
+    Attributes
+    ----------
+    decimal : decimal mark of the current file; None: not known
+    day_first : whether 3/4/2024 is in April, in columns that do not show it
+    is_fixed : the tables are those of a model: nothing more is learned from them
+    numbers_of_na : numbers that stand for a missing value, however they are written
+    remedies : what messages suggest
+    told : notes for the user, a sentence each
+    """
+
+    decimal: str | None = None
+    day_first: bool | None = None
+    is_fixed: bool = False
+    numbers_of_na: tuple[float, ...] = ()
+    remedies: Remedies = OPTIONS
+    told: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Reading:
+    """How one column is read, learned from its first values.
+
+    Attributes
+    ----------
+    name : name of the column
+    notation : of all columns
+    na : texts for a missing value
+    keeps_na : they are ordinary values in this column
+    is_said : the user has given the kind
+    is_target : the column holds the target
+    rule : notation of the values: unit of numbers ("%", a currency), or the order of day and month in dates
+    levels : code of each category, in order of appearance or as in the model
+    is_of_integers : the categories are numbers, and integers among them are written without fraction
+    with_zeros : some numbers have insignificant leading zeros
+    overflows : too many categories: the column is left out
+    n_missing : number of missing values
+    """
+
+    name: str
+    notation: Notation = field(default_factory=Notation)
+    na: frozenset[str] = frozenset([""])
+    keeps_na: bool = False
+    is_said: bool = False
+    is_target: bool = False
+    rule: str = ""
+    levels: dict[str, int] = field(default_factory=dict)
+    is_of_integers: bool | None = None
+    with_zeros: bool = False
+    overflows: bool = False
+    n_missing: int = 0
+
+    def remedy(self, name: str) -> str:
+        """A remedy of :class:`Remedies` for this column."""
+        remedy: str = getattr(self.notation.remedies, name)
+        return remedy.format(self.name)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Numbers of words.
+
+    Attributes
+    ----------
+    values : (n,) or (n, width); NaN for a missing word, and for one that is not of the kind
+    wrong : positions of words to refuse
+    what : message about them, with ``{}`` for the word
+    hint : remedy; None: correct the word, or make the column categorical
+    """
+
+    values: Array
+    wrong: Sequence[int] = ()
+    what: str = ""
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class ColumnWords:
+    """The texts of the first values of a new column.
+
+    Attributes
+    ----------
+    values : Arrow array of all of them
+    reading : of the column
+    """
+
+    values: Any
+    reading: Reading
+
+    @cached_property
+    def distinct(self) -> list[str]:
+        """The different ones that stand for a value, stripped and sorted."""
+        words = {word.strip() for word in self.values.unique().to_pylist() if word is not None}
+        return sorted(words - self.reading.na)
+
+    def mostly(self, is_of_kind: Callable[[str], bool]) -> bool:
+        """Whether at least half of the distinct words match a kind; the rest are treated as mistakes."""
+        return bool(self.distinct) and 2 * sum(map(is_of_kind, self.distinct)) >= len(self.distinct)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What a column is fitted to besides the facts of its rows.
+
+    Attributes
+    ----------
+    reading : how the rows were read
+    n_rows : number of training rows
+    flags : missing numbers get a feature that marks them
+    outputs : names of the outputs of target means; empty without targets
+    wanted : "onehot" or "target", given by the user for categories
+    has_target : outputs say what targets there are; else they have problems of their own
+    refuse : raises or collects a problem of the column
+    """
+
+    reading: Reading
+    n_rows: int
+    flags: bool = False
+    outputs: tuple[str, ...] = ()
+    wanted: str | None = None
+    has_target: bool = True
+    refuse: Callable[[InputError], None] = lambda error: None

@@ -1,0 +1,197 @@
+"""Means of the target by the values of a column: a training row gets those of rows in other folds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.data.columns._facts import in_parts
+from distkern.data.columns._reading import Array
+from distkern.data.columns.base import AbstractColumn, Ranges
+
+#: a training row's target means are those of the rows outside its fold
+FOLDS = 5
+#: smallest and largest number of rows with the overall mean that are added to each value; they pull the means
+#: of rare values towards it
+_LEAST, _MOST = 0.1, 100.0
+
+
+class TargetSums:
+    """Sums of targets by value of a column and fold of the row.
+
+    The mean of a value is (sum + s m) / (rows + s), with the mean m of all rows. By default s is the best one
+    for a random effect of the values: the variance of targets within a value over that of the means of
+    values, both estimated by the analysis of variance, pooled over the
+    outputs, and clipped to [0.1, 100]. Values that determine the target are trusted from one row on; values
+    that say little need many.
+
+    Parameters
+    ----------
+    n_values : number of values of the column
+    span : smallest and largest targets of all rows, (n_outputs,) each
+    heaviest : largest weight
+    """
+
+    def __init__(self, n_values: int, span: Ranges, heaviest: float = 1.0) -> None:
+        self._low = np.asarray(span[0], dtype=np.float64)
+        # of the targets less the smallest ones, whose squares lose no digits to a large mean
+        self._bound, self._heaviest = float(np.max(span[1] - self._low, initial=0.0)), heaviest
+        n_outputs = len(self._low)
+        #: weights, weighted targets and their squares: two parts of each, whose sums are exact
+        self._parts = np.zeros((2, 2 + n_outputs, FOLDS, n_values))
+        self._seen = np.zeros((FOLDS, n_values), dtype=bool)
+
+    def add(
+        self,
+        codes: NDArray[np.intp],
+        targets: NDArray[Any],
+        folds: NDArray[np.intp],
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Take more rows.
+
+        Parameters
+        ----------
+        codes : (n,) of the values
+        targets : (n, n_outputs)
+        folds : (n,)
+        weights : (n,) each is that many rows; None for 1
+        """
+        flat = folds * self._seen.shape[1] + codes
+        self._seen.reshape(-1)[flat] = True
+        times = np.ones(len(codes)) if weights is None else weights
+        own = targets - self._low
+        weighted = own * times[:, None]
+        largest, heaviest = self._bound, self._heaviest
+        squares = np.einsum("ij,ij->i", weighted, own)
+        summed = [(times, heaviest), (squares, len(self._low) * largest * largest * heaviest)]
+        summed += [(column, largest * heaviest) for column in weighted.T]
+        for at, (values, bound) in enumerate(summed):
+            for part, (whole, exponent) in enumerate(in_parts(values, bound, 2)):
+                sums = np.bincount(flat, np.ldexp(whole, exponent), self._seen.size)
+                self._parts[part, at] += sums.reshape(self._seen.shape)
+
+    def merge(self, other: TargetSums) -> None:
+        """Add the rows of other sums, of the same values and bounds."""
+        self._parts += other._parts
+        self._seen |= other._seen
+
+    @cached_property
+    def _sums(self) -> Array:
+        return np.asarray(self._parts[:, 2:].sum(axis=0).transpose(1, 2, 0))
+
+    @cached_property
+    def _counts(self) -> Array:
+        return np.asarray(self._parts[:, 0].sum(axis=0))
+
+    @property
+    def smoothing(self) -> float:
+        """s."""
+        counts, sums = self._counts.sum(axis=0), self._sums.sum(axis=0)
+        there = counts > 0
+        counts, sums = counts[there], sums[there]
+        total = float(counts.sum())
+        if not total:
+            return _MOST
+        explained = float((np.square(sums).sum(axis=1) / counts).sum())
+        within = max(float(self._parts[:, 1].sum()) - explained, 0.0) / max(total - len(counts), 1.0)
+        between = explained - float(np.square(sums.sum(axis=0)).sum()) / total - (len(counts) - 1) * within
+        between /= max(total - float(np.square(counts).sum()) / total, 1e-300)
+        return float(np.clip(within / between, _LEAST, _MOST)) if between > 0 else _MOST
+
+    def means(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The means of all rows: (n_values, n_outputs), and (n_outputs,) m."""
+        counts, sums, s = self._counts.sum(axis=0), self._sums.sum(axis=0), self.smoothing
+        prior = sums.sum(axis=0) / max(1.0, counts.sum())
+        return (sums + s * prior) / (counts[:, None] + s) + self._low, prior + self._low
+
+    def of_others(self, codes: NDArray[np.intp], folds: NDArray[np.intp]) -> Array:
+        """The means (n, n_outputs) of rows that were taken, each of the rows outside its fold."""
+        return np.asarray(self._means_of_others[folds, codes])
+
+    def ranges(self) -> Ranges:
+        """Smallest and largest of these means, of each output."""
+        found = self._means_of_others[self._seen]
+        return found.min(axis=0), found.max(axis=0)
+
+    @cached_property
+    def _means_of_others(self) -> Array:
+        counts, sums, s = self._counts.sum(axis=0), self._sums.sum(axis=0), self.smoothing
+        counts, sums = counts - self._counts, sums - self._sums
+        n_others = counts.sum(axis=1)[:, None]
+        everything = self._sums.sum(axis=(0, 1)) / max(1.0, self._counts.sum())
+        prior = np.where(n_others > 0, sums.sum(axis=1) / np.maximum(n_others, 1), everything)
+        means = (sums + s * prior[:, None]) / (counts[:, :, None] + s)
+        return np.asarray(means + self._low)
+
+
+@dataclass(frozen=True)
+class AbstractMeansColumn(AbstractColumn):
+    """A column that may have target means of its values.
+
+    Attributes
+    ----------
+    means : (n_levels + has_missing, n_outputs) target means
+    default : (n_outputs,) those of unknown values
+    outputs : names of the target means, if there are some
+    """
+
+    means: tuple[tuple[float, ...], ...] = ()
+    default: tuple[float, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n_means = self.n_levels + self.has_missing if self.has_means else 0
+        if len(self.means) != n_means or {len(row) for row in self.means} - {len(self.default)}:
+            raise ValueError(f"column {self.name!r} has other means than those of {n_means} values")
+
+    @property
+    @abstractmethod
+    def has_means(self) -> bool:
+        """Whether some features are target means."""
+
+    @property
+    @abstractmethod
+    def n_levels(self) -> int:
+        """Number of values that have means, except missing ones."""
+
+    @abstractmethod
+    def codes(self, values: Array) -> NDArray[np.intp]:
+        """Positions (n,) of values (n,) among those with means, the next one if missing; -1 if unknown."""
+
+    @property
+    def names_of_means(self) -> tuple[str, ...]:
+        """Names of the features that are target means."""
+        return tuple(f"mean of {output} by {self.name}" for output in self.outputs)
+
+    def with_outputs(self, outputs: Sequence[str], **changes: Any) -> Self:
+        """The column with target means, which are still 0."""
+        zeros = (0.0,) * len(outputs)
+        n_levels = len(changes.get("values", ())) or self.n_levels
+        means = (zeros,) * (n_levels + self.has_missing)
+        return replace(self, means=means, default=zeros, outputs=tuple(outputs), **changes)
+
+    def with_means(self, sums: TargetSums) -> Self:
+        """The column with the target means of all rows."""
+        means, prior = sums.means()
+        return replace(self, means=tuple(map(tuple, means.tolist())), default=tuple(prior.tolist()))
+
+    def with_missing(self, codes: Array, values: Array) -> NDArray[np.intp]:
+        """Codes (n,) with that of missing values."""
+        missing = self.n_levels if self.has_missing else -1
+        return np.where(np.isnan(values), missing, codes).astype(np.intp)
+
+    def put_means(self, codes: NDArray[np.intp], out: Array, means: Array | None) -> None:
+        """Fill ``out`` (n, n_outputs) with the means of codes (n,), or ``means`` of other rows."""
+        # the last row stands for -1
+        out[:] = self._table_of_means[codes] if means is None else means
+
+    @cached_property
+    def _table_of_means(self) -> Array:
+        return np.array([*self.means, self.default], dtype=np.float64)

@@ -1,0 +1,350 @@
+"""What a kind of column of a table is: how its values are read, counted and encoded as features.
+
+To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractColumn`;
+files, frames, ``shard``, ``predict`` and the contract tests find it there. Its class methods read values as
+numbers, NaN where one is missing. Its facts count the numbers of the training rows. An instance is the column
+fitted to these facts, as ``manifest.json`` and ``model.json`` keep it.
+
+A kind (:class:`AbstractColumn`) must give:
+
+    kind, noun, plural      its name in files; what one value is called, and all of them
+    examples                texts of a few different values, for the contract tests
+    parse                   numbers of texts
+    fit                     the column of the facts of its training rows
+    features, encode        names of the features, and the features of values
+
+It may give:
+
+    rank, claims            its turn to look at the texts of a new column, and whether they are its own
+    holds, from_arrow       which typed columns it takes, and their numbers
+    by_words, read, width   where parsing the distinct texts is not enough, or a value is several numbers
+    facts, signals          what is counted of the training rows
+    extremes, at_means      values with the smallest and largest features; which of these are target means
+    is_number, is_plain, recurs, fills, missing_is_a_value    what holds of its values
+    is_itself               its feature is the value
+    known_words             words by the codes that values have
+    known, unseen           the interval of values like those of the training rows; what others are called
+    refilled                the column with another value for missing ones
+    remark, described       a warning about the training rows; its notation in words
+    grid, shown, axis       values for partial dependence, how they are shown, and along what
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from distkern.core.errors import InputError
+from distkern.data.columns._arrow import distinct_values, is_text, value_type
+from distkern.data.columns._facts import NumberFacts
+from distkern.data.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading, word_of
+
+#: smallest and largest value of each feature, (n_features,) each
+Ranges = tuple[Array, Array]
+#: the place of a row, for messages
+Place = Callable[[int], str]
+
+#: encoding of a column without features, in files, and in words
+DROP, NOTHING = "drop", "nothing"
+LABELS_OR_NUMBERS = (
+    "a regression target is a number; give --task classification for labels, or --target COLUMN"
+)
+#: quantiles between which partial dependence is measured, as scikit-learn does
+_WITHIN = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class AbstractColumn(ABC):
+    """A fitted column, and its kind.
+
+    Attributes
+    ----------
+    name : name of the column
+    rule : notation of its values, see :class:`Reading`
+    has_missing : some training row has no value
+    """
+
+    kind: ClassVar[str]
+    noun: ClassVar[str]
+    plural: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+    #: when it looks at the texts of a new column; None: never
+    rank: ClassVar[int | None] = None
+    #: number of numbers that a value is read as
+    width: ClassVar[int] = 1
+    #: values are numbers, so that tables of such columns may be stored sparse
+    is_number: ClassVar[bool] = False
+    #: texts are numbers as Arrow reads them, unless a unit is added
+    is_plain: ClassVar[bool] = False
+    #: values recur: each distinct one is parsed once
+    recurs: ClassVar[bool] = True
+    #: missing values are filled with a mean
+    fills: ClassVar[bool] = False
+    #: a missing value is a value of its own, never refused
+    missing_is_a_value: ClassVar[bool] = False
+    #: what values outside :attr:`known` are, in a note
+    unseen: ClassVar[str] = ""
+    #: what pages draw the values along, see :class:`~distkern.show.explanation.Dependence`
+    axis: ClassVar[Literal["number", "category", "date", "time"]] = "category"
+
+    name: str
+    rule: str = ""
+    has_missing: bool = False
+
+    # -- reading
+
+    @classmethod
+    def claims(cls, words: ColumnWords) -> str | None:
+        """Return this kind's name if ``words`` match it, another kind's name if they match that, or None."""
+        return None
+
+    @classmethod
+    def holds(cls, of: Any) -> bool:
+        """Whether this kind takes columns of an Arrow type."""
+        return False
+
+    @classmethod
+    def by_words(cls, of: Any) -> bool:
+        """Whether columns of an Arrow type are read by the texts of their values."""
+        return is_text(value_type(of))
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
+        """Parse the distinct words of a column; None for a missing one."""
+
+    @classmethod
+    def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:
+        """Numbers (n,) of an Arrow array of another type; None if it is not of this kind."""
+        return None
+
+    @classmethod
+    def read(
+        cls, values: Any, reading: Reading, place: Place, refuse: Callable[[InputError, int], None]
+    ) -> Array:
+        """Numbers (n,) or (n, width) of an Arrow array, by words; ``refuse`` takes the error of the first row
+        with a wrong text, and the number of such rows.
+        """
+        distinct, indices = distinct_values(values)
+        words = [word_of(value, reading.na) for value in distinct]
+        parsed = cls.parse(words, reading)
+        rows = np.flatnonzero(np.isin(indices, parsed.wrong)) if len(parsed.wrong) else indices[:0]
+        if rows.size:
+            word = words[indices[rows[0]]] or ""
+            hint = parsed.hint or cls._hint(words[parsed.wrong[0]], reading)
+            refuse(
+                InputError(parsed.what.format(repr(word[:60])), where=place(int(rows[0])), hint=hint),
+                rows.size,
+            )
+        # the last is what null stands for
+        null = np.full((1, *parsed.values.shape[1:]), np.nan)
+        numbers: Array = np.concatenate([parsed.values, null])[indices]
+        return numbers
+
+    @classmethod
+    def _hint(cls, word: str | None, reading: Reading) -> str:
+        if reading.is_target:
+            return LABELS_OR_NUMBERS
+        hints = ["correct it"]
+        if not reading.notation.is_fixed:
+            hints.append(reading.remedy("as_category"))
+            missing = reading.notation.remedies.as_missing
+            hints += [missing.format(repr(word))] if missing else []
+        return ", or ".join(hints)
+
+    @classmethod
+    def parsed(cls, words: Sequence[str | None], values: Array) -> Parsed:
+        """The numbers of words; words whose number is NaN are refused."""
+        wrong = [at for at, word in enumerate(words) if word is not None and np.isnan(values[at])]
+        return Parsed(values, wrong, f"{{}} is not {cls.noun}, as other values of the column are")
+
+    # -- fitting
+
+    @classmethod
+    def facts(cls) -> Any:
+        """Empty facts of training rows."""
+        return NumberFacts(cls.signals)
+
+    @classmethod
+    def signals(cls, values: Array) -> Array | None:
+        """Numbers (n, k) of values (n,) with which features rise or fall; None: the values themselves."""
+        return None
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, facts: Any, how: Fitting) -> AbstractColumn:
+        """The column of the facts, which have some value."""
+
+    def ranges(self, facts: Any, of_means: Ranges) -> Ranges:
+        """Smallest and largest value of each feature of the training rows; ``of_means`` are those of target
+        means.
+        """
+        values = self.extremes(facts)
+        values = np.append(values, np.nan) if self.has_missing else values
+        found = np.zeros((len(values), len(self.features)))
+        self.encode(values, found)
+        low, high = found.min(axis=0, initial=np.inf), found.max(axis=0, initial=-np.inf)
+        low[self.at_means], high[self.at_means] = of_means
+        return low, high
+
+    def extremes(self, facts: Any) -> Array:
+        """Values that are present for which features are smallest and largest."""
+        found: Array = facts.extremes
+        return found
+
+    def refilled(self, value: float) -> Self:
+        """The column with ``value``, in the unit of :meth:`parse`, for missing ones."""
+        return self
+
+    def remark(self, facts: Any, reading: Reading) -> str:
+        """A warning about the training rows with what helps; "" without."""
+        return ""
+
+    # -- encoding
+
+    @property
+    @abstractmethod
+    def features(self) -> tuple[str, ...]:
+        """Names of the features."""
+
+    @abstractmethod
+    def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
+        """Fill ``out``, (n, n_features) zeros, from values (n,) or (n, width).
+
+        ``means`` (n, n_outputs): target means of other rows, in place of those of all rows.
+        """
+
+    @property
+    def at_means(self) -> slice:
+        """Which features are target means."""
+        return slice(0, 0)
+
+    @property
+    def encoding(self) -> str:
+        """How values become features, in files."""
+        return self.kind
+
+    @property
+    def is_itself(self) -> bool:
+        """The one feature is the value, where there is one."""
+        return False
+
+    @property
+    def is_mere(self) -> bool:
+        """The one feature is the value, which no training row lacks."""
+        return self.is_itself and not self.has_missing
+
+    @property
+    def made(self) -> Any:
+        """A value that is equal for columns with the same encoding."""
+        return self.name if self.is_mere else self
+
+    @property
+    def known(self) -> tuple[float, float]:
+        """The interval of values like those of the training rows."""
+        return -np.inf, np.inf
+
+    @property
+    def known_words(self) -> tuple[str, ...]:
+        """ColumnWords by the codes that values have."""
+        return ()
+
+    # -- describing
+
+    @property
+    def described(self) -> str:
+        """The kind and the notation of the values."""
+        return f"{self.plural}, {self.rule}" if self.rule else self.plural
+
+    @property
+    def becomes(self) -> str:
+        """The features, in words."""
+        n_means = len(self.features[self.at_means])
+        counts = {"feature": len(self.features) - n_means, "mean target": n_means}
+        told = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
+        return " and ".join(told) or NOTHING
+
+    def grid(self, features: Array, most: int) -> Array:
+        """At most ``most`` values between which a model's dependence is measured, of stored features (n,
+        n_features); none where the column has no order and no categories.
+        """
+        return np.zeros(0)
+
+    def shown(self, value: float, digits: int) -> float | str:
+        """Return a value of the grid for display, rounded to ``digits`` significant digits."""
+        return shown_number(value, digits)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers, texts and lists, exact; defaults are left out."""
+        usual = {one.name: one.default for one in fields(self)}
+        given = {name: value for name, value in asdict(self).items() if value != usual[name]}
+        return {**given, "name": self.name, "kind": self.kind, "encoding": self.encoding}
+
+
+@dataclass(frozen=True)
+class DroppedColumn(AbstractColumn):
+    """A column without features: it has no values, or too many different ones.
+
+    Attributes
+    ----------
+    dropped : its kind
+    """
+
+    dropped: str = "number"
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return self.dropped
+
+    @classmethod
+    def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
+        return Parsed(np.full(len(words), np.nan))
+
+    @classmethod
+    def fit(cls, facts: Any, how: Fitting) -> DroppedColumn:
+        return cls(how.reading.name)
+
+    def extremes(self, facts: Any) -> Array:
+        return np.zeros(0)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return ()
+
+    def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
+        """Do nothing."""
+
+    @property
+    def encoding(self) -> str:
+        return DROP
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": self.kind, "encoding": self.encoding}
+
+
+def kind_name(kind: type) -> str | None:
+    """Return the kind that a class declares itself, ignoring its bases; None if it declares none."""
+    found = vars(kind).get("kind")
+    return found if isinstance(found, str) else None
+
+
+def shown_number(value: float, digits: int) -> float:
+    """Round a number to ``digits`` significant digits."""
+    return float(f"{value:.{digits}g}")
+
+
+def spread(values: Array, most: int) -> Array:
+    """The distinct values, or quantiles if there are more than ``most`` distinct ones."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= most:
+        return distinct
+    shares = np.linspace(*_WITHIN, most)
+    found = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    if len(found) > most // 2:
+        return found
+    # one value dominates, as zero does in sparse columns
+    return np.union1d(distinct[counts.argmax()], np.quantile(distinct, shares[1:], method="inverted_cdf"))

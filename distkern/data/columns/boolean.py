@@ -1,0 +1,53 @@
+"""Yes and no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from distkern.data.columns._facts import NumberFacts
+from distkern.data.columns._reading import ColumnWords, Parsed, Reading
+from distkern.data.columns.number import NumberColumn
+
+_PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
+_BOOLEANS = {word: float(word == pair[0]) for pair in _PAIRS for word in pair}
+
+
+@dataclass(frozen=True)
+class BooleanColumn(NumberColumn):
+    """Yes and no, as 1 and 0."""
+
+    kind: ClassVar[str] = "boolean"
+    noun: ClassVar[str] = "yes or no"
+    plural: ClassVar[str] = "yes or no"
+    examples: ClassVar[tuple[str, ...]] = ("yes", "no")
+    rank: ClassVar[int | None] = 1
+    is_plain: ClassVar[bool] = False
+    far: ClassVar[float | None] = None
+
+    @classmethod
+    def claims(cls, words: ColumnWords) -> str | None:
+        # one word of a pair alone may be joined by other words later
+        lower = {word.lower() for word in words.distinct}
+        pairs = all(lower.isdisjoint(pair) or lower.issuperset(pair) for pair in _PAIRS)
+        return cls.kind if lower and lower <= _BOOLEANS.keys() and pairs else None
+
+    @classmethod
+    def holds(cls, of: Any) -> bool:
+        import pyarrow as pa
+
+        return bool(pa.types.is_boolean(of))
+
+    @classmethod
+    def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
+        return cls.parsed(words, np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words]))
+
+    def remark(self, facts: NumberFacts, reading: Reading) -> str:
+        return ""
+
+    @property
+    def encoding(self) -> str:
+        return NumberColumn.kind

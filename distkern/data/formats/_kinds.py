@@ -1,0 +1,297 @@
+"""Kinds of the columns of a table, decided on the first rows, and the numbers of their values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.data.columns import COLUMNS, AbstractColumn
+from distkern.data.columns._arrow import is_text, value_type
+from distkern.data.columns._reading import (
+    MISSING,
+    MISSING_LABELS,
+    OPTIONS,
+    ColumnWords,
+    Notation,
+    Reading,
+    Remedies,
+    parse_number,
+)
+from distkern.data.columns.text import names_of_values
+from distkern.data.formats._problems import Refusals
+
+
+class TableKinds(Refusals):
+    """Kinds of the columns of some tables, see :mod:`distkern.data.columns.base`.
+
+    A column's kind is decided on its first rows and stays: a later value of another kind is refused by its
+    place. Categories have codes in order of first appearance; categories of a model have their positions
+    there, and all others -1. Integer categories are written as integers, 1.0 as 1; so are texts in a numeric
+    column that the user declares categorical.
+
+    Parameters
+    ----------
+    kinds : names of known kinds of columns
+    levels : categories of columns by position, from a model
+    order : column names of the first table, if it was read before
+    is_named : these names come from the table; otherwise columns have this order in all tables
+    na : texts for a missing value, also of the target, in addition to :data:`MISSING` (labels:
+        :data:`MISSING_LABELS`), or instead of them if the empty text is included
+    keep_na : columns in which these texts, except the empty one, are ordinary values
+    rules : notation of columns, see :attr:`Reading.rule`
+    decimal : decimal mark of files that do not show it
+    day_first : whether 3/4/2024 is in April, in columns that do not show it
+    unused : columns without features, whose values do not matter
+    fixed : no new categories
+    refuses_missing : refuse missing values, except of categories
+    remedies : what messages suggest
+
+    Attributes
+    ----------
+    kinds : by column name
+    notation : of all columns
+    usual_decimal : decimal mark of the first file that shows one
+    names_of : name of a column by the position that the user gave
+    target : name of a numeric target column
+    order : column names of the first table
+    """
+
+    def __init__(
+        self,
+        kinds: Mapping[str, str] | None = None,
+        levels: Mapping[str, Sequence[str]] | None = None,
+        *,
+        order: Sequence[str] | None = None,
+        fixed: bool = False,
+        refuses_missing: bool = False,
+        is_named: bool = True,
+        na: Sequence[str] | None = None,
+        keep_na: Iterable[str] = (),
+        rules: Mapping[str, str] | None = None,
+        decimal: str | None = None,
+        day_first: bool | None = None,
+        unused: Iterable[str] = (),
+        remedies: Remedies = OPTIONS,
+    ) -> None:
+        super().__init__()
+        self._unused = frozenset(unused)
+        self._na = None if na is None else frozenset(na)
+        own = [parse_number(word) for word in na or ()]
+        numbers_of_na = tuple(number for number in own if number is not None and not np.isnan(number))
+        self.notation = Notation(decimal, day_first, fixed, numbers_of_na, remedies)
+        self.usual_decimal = decimal
+        self.keep_na = frozenset(keep_na)
+        self.names_of: dict[str, str] = {}
+        self.target: str | None = None
+        self.kinds: dict[str, type[AbstractColumn]] = {
+            name: COLUMNS.find(kind) for name, kind in (kinds or {}).items()
+        }
+        self._said = frozenset(self.kinds)
+        self._rules, self._levels = rules or {}, levels or {}
+        self._readings: dict[str, Reading] = {}
+        self.order = None if order is None else tuple(order)
+        self._is_named = is_named
+        self._refuses_missing = refuses_missing
+
+    def reading(self, key: str) -> Reading:
+        """How a column is read."""
+        if key not in self._readings:
+            levels = {level: code for code, level in enumerate(self._levels.get(key, ()))}
+            is_said, is_target = key in self._said, key == self.target
+            keeps = key in self.keep_na
+            rule = self._rules.get(key, "")
+            self._readings[key] = Reading(
+                key, self.notation, self.na_of(key), keeps, is_said, is_target, rule, levels
+            )
+        return self._readings[key]
+
+    @property
+    def told(self) -> list[str]:
+        """Notes for the user, a sentence each."""
+        return self.notation.told
+
+    @property
+    def all_numbers(self) -> bool:
+        """Whether the tables hold only numbers, yes and no, or texts that become numbers."""
+        return all(kind.is_number for kind in self.kinds.values())
+
+    @property
+    def is_mere(self) -> bool:
+        """Whether the tables hold only plain numbers without units, none of them missing."""
+        readings = [one for one in self._readings.values() if not one.is_target]
+        has_notation = any(one.n_missing or one.rule for one in readings)
+        return self.all_numbers and not has_notation and all(one.width == 1 for one in self.kinds.values())
+
+    @property
+    def has_header(self) -> bool | None:
+        """Whether files have a header line, if a model has no column names; None: detect it.
+
+        A header is a line without numbers above columns with numbers.
+        """
+        if self._is_named or not self.notation.is_fixed:
+            return None
+        return any(kind.is_plain for kind in self.kinds.values())
+
+    @property
+    def n_known(self) -> int | None:
+        """Number of feature columns of a model's tables, which are read later."""
+        return len(self.order) if self.notation.is_fixed and self.order is not None else None
+
+    @property
+    def has_own_na(self) -> bool:
+        """Whether the user gives texts for missing labels."""
+        return self._na is not None or bool(self.keep_na)
+
+    def na_of(self, key: str, *, is_label: bool = False) -> frozenset[str]:
+        """The texts for a missing value of a column."""
+        if key in self.keep_na:
+            return frozenset([""])
+        default = MISSING_LABELS if is_label else MISSING
+        if self._na is None:
+            return default
+        return self._na if "" in self._na else self._na | default
+
+    def is_mere_number(self, key: str) -> bool:
+        """Whether a column holds plain Python numbers, as far as known."""
+        is_plain = key in self.kinds and self.kinds[key].is_plain
+        return is_plain and not self.reading(key).rule and key not in self.keep_na
+
+    def recurs(self, key: str) -> bool:
+        """Whether values of a column recur, as far as known."""
+        return key not in self.kinds or self.kinds[key].recurs
+
+    def tell_form(self, file: str, delimiter: str, decimal: str | None) -> None:
+        """Note the delimiter and the decimal mark of a text file; None: the file does not show it."""
+        self.notation.decimal = decimal
+        self.usual_decimal = self.usual_decimal or decimal
+        said = f"fields are separated by {delimiter!r}"
+        said += "" if decimal is None else f", decimals by {decimal!r}"
+        is_usual = delimiter in ",\t" and decimal != ","
+        if not (is_usual or any(said in told for told in self.told)):
+            self.told.append(f"{file}: {said} (--delimiter and --decimal say otherwise)")
+
+    def width(self, key: str) -> int:
+        """Number of numbers that a value of a column becomes."""
+        return self.kinds[key].width if key in self.kinds else 1
+
+    def value_names(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """Names of the numbers that the values of columns become."""
+        return tuple(name for key in keys for name in names_of_values(key, self.width(key)))
+
+    def keys(self, names: Sequence[str], *, has_header: bool, file: str) -> tuple[str, ...]:
+        """Names under which columns are known: those of the first table if a file has none."""
+        if self.order is None:
+            for name in self.kinds:
+                if name not in names:
+                    close = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
+                    hint = f"did you mean {close[0]!r}?" if close else "check the name"
+                    of = "texts" if self.kinds[name].kind == "text" else "categories"
+                    raise InputError(f"there is no column {name!r} of {of}", where=file, hint=hint)
+            self.order, self._is_named = tuple(names), has_header
+        if has_header and self._is_named:
+            return tuple(names)
+        if len(names) != len(self.order):
+            raise InputError(
+                f"{len(names):,} features where there were {len(self.order):,}",
+                where=file,
+                hint="give files with the same columns",
+            )
+        return self.order
+
+    def unknown(self, keys: Iterable[str]) -> list[str]:
+        """Columns whose kind is undecided."""
+        return [key for key in keys if key not in self.kinds]
+
+    def decide(self, key: str, values: Any, *, from_text: bool) -> None:
+        """Decide the kind of a column from its first values, an Arrow array.
+
+        ``from_text``: the file holds only texts; otherwise an Arrow dictionary means categories. Texts have
+        the same meaning in all files: their kind is the first by rank that claims them.
+        """
+
+        ranked, found = _ranked(), None
+        if is_text(values.type if not from_text else value_type(values.type)):
+            if values.null_count < len(values):
+                words = ColumnWords(values, self.reading(key))
+                found = next((name for kind in ranked if (name := kind.claims(words))), None)
+        else:
+            of = value_type(values.type) if from_text else values.type
+            # numbers are what is left
+            kind = next((kind for kind in ranked[::-1] if kind.holds(of)), None)
+            found = None if kind is None else kind.kind
+        if found is not None:
+            self.kinds[key] = COLUMNS[found]
+
+    def settle(self) -> None:
+        """Decide the kind of columns without values."""
+        self.kinds |= dict.fromkeys(self.unknown(self.order or ()), COLUMNS["number"])
+
+    def features(
+        self, keys: Sequence[str], columns: Iterable[Any], places: Sequence[Callable[[int], str]], n_rows: int
+    ) -> NDArray[np.float64]:
+        """Numbers (n_rows, sum of widths) of columns, as :meth:`numbers` returns them."""
+        found = np.empty((n_rows, sum(map(self.width, keys))))
+        first = 0
+        for key, column, place in zip(keys, columns, places, strict=True):
+            last = first + self.width(key)
+            found[:, first:last] = self.numbers(key, column, place).reshape(n_rows, last - first)
+            first = last
+        return found
+
+    def numbers(self, key: str, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
+        """Numbers (n,) or (n, width) of an Arrow array; NaN if missing.
+
+        Raises
+        ------
+        InputError
+            At the ``place`` of the first value that does not fit the kind of the column.
+        """
+        import pyarrow as pa
+
+        kind, reading = self.kinds.get(key), self.reading(key)
+        nothing = np.full(len(values), np.nan)
+        if key in self._unused or reading.overflows:
+            return nothing
+        if kind is None:
+            reading.n_missing += len(values)
+            return nothing
+        of = values.type
+        if pa.types.is_dictionary(of) and not kind.by_words(of):
+            values, of = values.cast(of.value_type), of.value_type
+        refuse = partial(self.refuse, key)
+        numbers: NDArray[np.float64] | None = nothing
+        if kind.by_words(of):
+            numbers = kind.read(values, reading, place, refuse)
+        elif not pa.types.is_null(of):
+            numbers = kind.from_arrow(values, reading, place)
+        if numbers is None:
+            what, hint = f"the column holds {of}, not {kind.noun}", reading.remedy("leave_out")
+            refuse(InputError(what, where=place(0), hint=f"encode it as numbers, or {hint}"), len(values))
+            return nothing
+        if numbers.ndim == 1 and not reading.overflows:
+            absent = np.flatnonzero(np.isnan(numbers))
+            if absent.size and self._refuses_missing and not kind.missing_is_a_value:
+                hint = "fill it in, or leave the row out"
+                refuse(
+                    InputError("the value is missing", where=place(int(absent[0])), hint=hint), absent.size
+                )
+            reading.n_missing += absent.size
+        return np.asarray(numbers, dtype=np.float64)
+
+    def target_numbers(self, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
+        """Numbers (n,) of targets, 0 where one is collected as a problem."""
+        assert self.target is not None
+        numbers = self.numbers(self.target, values, place)
+        return np.where(np.isnan(numbers), 0.0, numbers) if self.target in self.problems else numbers
+
+
+def _ranked() -> list[type[AbstractColumn]]:
+    """The kinds that look at new columns, in their order."""
+    kinds = [kind for kind in COLUMNS.values() if kind.rank is not None]
+    return sorted(kinds, key=lambda kind: (kind.rank, kind.kind))

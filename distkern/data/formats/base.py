@@ -1,0 +1,468 @@
+"""The base of input formats: rows in chunks of bounded size, each row traceable to its place in a file.
+
+To add a format, put a file with a subclass of :class:`AbstractFormat` into this folder: the command line and
+the contract tests find it there. Text formats read blocks of lines by :mod:`distkern.data.formats._lines`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, TypedDict, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import DistkernError, InputError
+from distkern.core.registry import Family
+from distkern.core.sparse import Rows, SparseRows, first_place, sum_is_finite
+from distkern.core.types import Floats
+from distkern.core.urls import is_url, no_driver, redact_urls
+from distkern.data.columns._reading import MISSING_LABELS
+from distkern.data.formats._compressed import decompressed
+from distkern.data.formats._folders import FolderKey
+from distkern.data.formats._kinds import TableKinds
+from distkern.data.formats._meter import Meter
+from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._rows import WHITESPACE
+
+#: upper bound of the features of one chunk, in bytes (one row may be larger)
+CHUNK_BYTES = 8 * 2**20
+
+#: what the target column holds: class labels, numbers to regress on, or nothing that is read
+TargetKind: TypeAlias = Literal["label", "number", "none"]
+
+
+class FileForm(TypedDict, total=False):
+    """The form of files as given by the user; see :class:`ReadOptions`."""
+
+    target: str | None
+    header: bool | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    no_quotes: bool | None
+    escape: str | None
+    comment: str | None
+    skip_lines: int | None
+
+
+@dataclass(slots=True)
+class Indices:
+    """Whether indices of svmlight files start at 0; None until the first block of the first file shows it."""
+
+    from_zero: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Options for reading files.
+
+    Attributes
+    ----------
+    target_kind : kind of the target, see :data:`TargetKind`
+    target : name or position of the target (formats with named columns or arrays); None: the format's default
+    header : whether the first line holds column names (CSV); None: detect it
+    id : name or position of a column that is kept as text beside the rows and is not a feature
+    may_lack : files may lack the columns ``id``, ``drop``, ``weight`` and ``group``
+    features : wanted columns of tables with names, in this order; None: all
+    ignored : columns to leave out if present, for instance the target of a model
+    drop : columns to leave out, which must be present
+    weight, group : columns of tables with the weights and the groups of the rows
+    kinds : kinds of table columns, for features other than numbers; None: only numbers
+    indices : first index of svmlight files
+    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect them
+    encoding : encoding of CSV files; None: UTF-8
+    no_quotes, escape, comment, skip_lines : of CSV files: treat quotation marks as ordinary characters;
+        escape character; prefix of comment lines; number of lines before the header
+    notes : filled with notes on the files
+    unknown : filled with unwanted columns, which are left out; None: refuse them
+    """
+
+    target_kind: TargetKind = "label"
+    target: str | None = None
+    header: bool | None = None
+    id: str | None = None
+    may_lack: bool = False
+    features: tuple[str, ...] | None = None
+    ignored: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    weight: str | None = None
+    group: str | None = None
+    kinds: TableKinds | None = None
+    indices: Indices = field(default_factory=Indices)
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    no_quotes: bool | None = None
+    escape: str | None = None
+    comment: str | None = None
+    skip_lines: int | None = None
+    notes: FileNotes = field(default_factory=FileNotes)
+    unknown: set[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"{self.decimal!r} is not a decimal mark", where="--decimal", hint="give . or ,")
+        marks = {"delimiter": self.delimiter, "escape": self.escape}
+        for name, mark in marks.items():
+            if mark is None or (name == "delimiter" and mark == WHITESPACE):
+                continue
+            is_free = len(mark) == 1 and mark.isascii() and mark not in '\r\n\0"'
+            if not is_free or list(marks.values()).count(mark) > 1:
+                words = f", or {WHITESPACE}" if name == "delimiter" else ""
+                raise InputError(
+                    f"{mark!r} cannot be used",
+                    where=f"--{name}",
+                    hint=f"give one ASCII character{words} that has no other use in the file",
+                )
+        if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('\r\n"')):
+            raise InputError(f"{self.comment!r} cannot start a comment", where="--comment", hint="give '#'")
+
+    def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
+        """The texts that stand for a missing value of a column."""
+        return MISSING_LABELS if self.kinds is None else self.kinds.na_of(column, is_label=is_label)
+
+    def refuse(self, column: str, error: InputError, count: int = 1) -> None:
+        """Raise a problem of rows of a column, or collect it with others."""
+        if self.kinds is None:
+            raise error
+        self.kinds.refuse(column, error, count)
+
+
+@dataclass(frozen=True, slots=True)
+class RawChunk:
+    """Consecutive rows of one file, as written there.
+
+    Attributes
+    ----------
+    features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows
+    targets : (n_rows,) booleans, numbers, dates, or str objects; None if no target is read
+    is_untyped : targets come from a text file, and their kind depends on the rest of it
+    first_row : number of the first row in its file, counted from 1 without comments and header
+    file : name of the file
+    lines : (n_rows,) line numbers counted from 1 (text formats), else None
+    names : names of the feature columns, or None
+    target_name : name of the target column, or None
+    has_header : the names come from the file instead of the positions of its columns
+    may_widen : the width is only the largest feature so far (svmlight)
+    ids : (n_rows,) str objects, if an id column is read
+    weights : (n_rows,) float64, likewise
+    group_keys : (n_rows,) uint64 of :mod:`~distkern.core.targets`, likewise
+    """
+
+    features: Rows
+    targets: NDArray[Any] | None
+    first_row: int
+    file: str
+    lines: NDArray[np.int64] | None = None
+    names: tuple[str, ...] | None = None
+    may_widen: bool = False
+    target_name: str | None = None
+    has_header: bool = True
+    ids: NDArray[Any] | None = None
+    weights: Floats | None = None
+    group_keys: NDArray[np.uint64] | None = None
+    is_untyped: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.features.shape[0])
+
+    def place(self, row: int, column: int | None = None) -> str:
+        """The place of a value for an error message: file, row and column, counted from 1."""
+        text = place_of_row(self.file, self.first_row, row, self.lines)
+        if column is None:
+            return text
+        if self.names is not None:
+            return f"{text}, column {self.names[column]!r}"
+        if self.lines is not None:
+            return f"{text}, feature {column + 1}"
+        return f"{text}, column {column + 1} (index {column})"
+
+
+def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
+    """The place of a row of a chunk, from :attr:`RawChunk.first_row` and :attr:`RawChunk.lines`."""
+    number = first_row + row
+    return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
+
+
+def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
+    """The error for a NaN or infinite number."""
+    kind = "NaN (a missing value)" if np.isnan(value) else "infinite or too large for a 64-bit number"
+    return InputError(
+        f"the value is {kind}; kernels need finite numbers", where=where, hint=hint or FILL_OR_DROP
+    )
+
+
+FILL_OR_DROP = "fill the value in or leave the row out"
+_IS_MISSING = ", or give --na {} if it stands for a missing value"
+
+
+#: of a text that stands for a missing value, and may be the name of something
+_BY_NAME = (
+    "; if it is the name of a {}, give --keep-na and the column, or say what else stands for a missing "
+    "value, as --na ''"
+)
+
+
+def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
+    """The error for a text that stands for a missing target at ``where``."""
+    if not text:
+        return InputError("the target is missing (empty field)", where=where, hint=FILL_OR_DROP)
+    hint = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
+    return InputError(f"the target is missing ({text[:60]!r})", where=where, hint=hint)
+
+
+def refuse_missing_groups(
+    texts: Sequence[str | None], column: str, options: ReadOptions, place_of: Callable[[int], str]
+) -> None:
+    """Refuse rows without a group; the error names the first one."""
+    na = options.na_of(column, is_label=True)
+    missing = [row for row, text in enumerate(texts) if not text or text in na]
+    if missing:
+        what, hint, text = "the group is missing", FILL_OR_DROP, texts[missing[0]]
+        if text:
+            what, hint = f"{what} ({text!r})", hint + _BY_NAME.format("group")
+        options.refuse(column, InputError(what, where=place_of(missing[0]), hint=hint), len(missing))
+
+
+class AbstractFormat(ABC):
+    """A file format: a subclass has a ``name`` and ``extensions`` and implements :meth:`read`.
+
+    Attributes
+    ----------
+    name : name for ``--format``
+    extensions : extensions of its files, with the dot
+    is_text : may be compressed (.gz, .xz, .bz2, .zst, .zip) and is read from front to back
+    is_table : has columns, one of which can be an id
+    holds_targets : stores targets beside the features
+    takes : names of :class:`ReadOptions`, or ``zero_based``, that apply to its files only; options on table
+        columns apply to all table formats
+    """
+
+    name: ClassVar[str]
+    extensions: ClassVar[tuple[str, ...]]
+    is_text: ClassVar[bool] = False
+    is_table: ClassVar[bool] = False
+    holds_targets: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
+        """Write a few rows in this format, which the contract tests read back.
+
+        Named columns are x0, x1, ... and the target is ``y``, or the format's default.
+        """
+        raise NotImplementedError(f"write {cls.__name__}.example: the contract tests of formats need it")
+
+    @abstractmethod
+    def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        """Yield the rows of ``file`` in order, in chunks of at most :data:`CHUNK_BYTES`.
+
+        Never holds more than a few chunks in memory. Raises :class:`InputError` with the place of the first
+        malformed row; non-finite numbers may be passed on.
+        """
+
+    def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
+        """Chunks of :meth:`read`; a chunk with a non-finite number is refused."""
+        for chunk in self.read(file, options):
+            if chunk.weights is not None:
+                chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
+            of_table = self.is_table and options.kinds is not None
+            # what stands for a missing value is known to a model
+            hint = _IS_MISSING if of_table and options.unknown is None else ""
+            refuse_non_finite(chunk, may_miss=of_table, hint=hint)
+            yield chunk
+
+
+def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:
+    """The weights (n,), 1 where one is refused and collected as a problem."""
+    is_fine, column = (weights > 0) & np.isfinite(weights), str(options.weight)
+    wrong = np.flatnonzero(~is_fine)
+    if wrong.size:
+        first = weights[wrong[0]]
+        error = InputError(
+            "the weight is missing" if np.isnan(first) else f"the weight {first} is not a number above 0",
+            where=f"{chunk.place(int(wrong[0]))}, column {column!r}",
+            hint="correct it, or leave the row out",
+        )
+        options.refuse(column, error, wrong.size)
+    return np.where(is_fine, weights, 1.0)
+
+
+def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = "") -> None:
+    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, only of
+    an infinity if features may be missing; ``hint`` is a further remedy with ``{}``.
+    """
+    if not sum_is_finite(chunk.features):
+        values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
+        found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
+        if found is not None:
+            row, column, value = found
+            raise not_finite(value, chunk.place(row, column), FILL_OR_DROP + hint.format(value))
+    if chunk.targets is not None and chunk.targets.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(chunk.targets))
+        if bad.size:
+            raise not_finite(float(chunk.targets[bad[0]]), f"{chunk.place(int(bad[0]))}, target")
+
+
+def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
+    """Row, column and value of the first NaN or infinite number."""
+    return first_place(rows, ~np.isfinite(rows.data if isinstance(rows, SparseRows) else rows))
+
+
+def numeric(values: NDArray[Any]) -> Floats:
+    """Numbers as float32 if their type is exact in it, else as float64."""
+    exact = values.dtype.kind == "b" or np.can_cast(values.dtype, np.float32, "safe")
+    return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One file to read: path or URL as shown to the user, format, and compression.
+
+    ``query`` is the part of a web address after the question mark, which is not shown; ``meter`` follows the
+    reading; ``keys`` are the columns from folder names.
+    """
+
+    url: str
+    format: str
+    compression: str | None = None
+    query: str = field(default="", repr=False)
+    keys: tuple[FolderKey, ...] = ()
+    meter: Meter | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_local(self) -> bool:
+        return not is_url(self.url)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the decompressed bytes; every error of the file becomes an :class:`InputError`."""
+        with explain_errors(self):
+            file_system, path = file_system_of(self.url + self.query)
+            with file_system.open(path, "rb") as raw:
+                if self.meter is not None:
+                    self.meter.begin(self, raw)
+                stream = raw if self.compression is None else decompressed(raw, self.compression)
+                yield cast(BinaryIO, stream)
+                if self.meter is not None:
+                    self.meter.end()
+
+    def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
+        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without rows is refused."""
+        return rows_of([self], options)
+
+
+def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
+    """The rows of files, one after another; files without rows are left out, with a note.
+
+    Raises :class:`InputError` if no file has rows.
+    """
+    n_rows = 0
+    for file in files:
+        kind, before = FORMATS.find(file.format), n_rows
+        if file.keys and not kind.is_table:
+            options.notes.say(f"names of folders are no columns of {file.format} files, and are left out")
+        for chunk in kind().chunks(file, options):
+            n_rows += chunk.n_rows
+            yield chunk
+        if n_rows == before:
+            options.notes.empty_files.append(file.url)
+    if not n_rows:
+        what = "the file has no rows" if len(files) == 1 else f"none of the {len(files):,} files has rows"
+        raise InputError(what, where=files[0].url, hint="leave it out or fill it")
+
+
+FORMATS = Family("distkern.data.formats", AbstractFormat)  # type: ignore[type-abstract]
+
+
+def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **given: Any) -> None:
+    """Refuse options on table columns if a file has none, and options of formats that no file has.
+
+    Parameters
+    ----------
+    of_tables : options on columns of tables, which all files must support
+    given : options of single formats; None if not given
+
+    Raises
+    ------
+    InputError
+        Naming a file and the option.
+    """
+    kinds = {file.format: FORMATS.find(file.format) for file in files}
+    for name in of_tables:
+        for file in files:
+            kind = kinds[file.format]
+            if not kind.is_table and name not in kind.takes:
+                raise _untaken(name, file)
+    for name, value in given.items():
+        if value is not None and files and not any(name in kind.takes for kind in kinds.values()):
+            raise _untaken(name, files[0])
+
+
+def _untaken(name: str, file: InputFile) -> InputError:
+    option = f"--{name.replace('_', '-')}"
+    return InputError(
+        f"does not apply to {file.format} files", where=f"{file.url}, {option}", hint="leave it out"
+    )
+
+
+def file_system_of(url: str) -> tuple[Any, str]:
+    """fsspec's file system of a path or URL, and the path in it."""
+    import fsspec
+
+    if not is_url(url):
+        return fsspec.filesystem("file"), url
+    try:
+        file_system, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise no_driver(url, error) from error
+    return file_system, str(path)
+
+
+@contextmanager
+def explain_errors(file: InputFile) -> Iterator[None]:
+    """Turn any error of reading a file into one that names the file."""
+    import lzma
+    import zipfile
+    import zlib
+
+    try:
+        yield
+    except DistkernError:
+        raise
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise _damaged(file, error) from error
+    except OSError as error:
+        # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs
+        if file.compression is not None and error.errno is None:
+            raise _damaged(file, error) from error
+        reason = error.strerror or first_line(error)
+        raise InputError(
+            f"cannot be read ({reason})", where=file.url, hint="check path and permissions"
+        ) from error
+    except ValueError as error:
+        if not is_url(file.url) or file.format:
+            raise
+        raise InputError(
+            f"cannot be opened ({first_line(error)})", where=file.url, hint="check the URL"
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    """An exception's message, cut to its first line: messages of the package are one line."""
+    text = redact_urls(str(error).strip())
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def _damaged(file: InputFile, error: Exception) -> InputError:
+    return InputError(
+        f"the {file.compression or 'compressed'} data are truncated or damaged ({first_line(error)})",
+        where=file.url,
+        hint="fetch or compress the file again",
+    )

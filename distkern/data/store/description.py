@@ -1,0 +1,180 @@
+"""Descriptions in JSON, sealed by a digest of their content and read into classes that check each key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from distkern.core.errors import CorruptDataError, InputError
+from distkern.data.store.places import Place, read_file
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Described = TypeVar("Described")
+
+
+def fingerprint(content: Mapping[str, Any]) -> str:
+    """SHA-256, in hexadecimal, of the content as JSON with sorted keys, no spaces and ASCII only."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its ``fingerprint``, as :meth:`Description.unseal` expects."""
+    return {**content, "fingerprint": fingerprint(content)}
+
+
+def as_read(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content after a round trip through JSON: lists for tuples, strings for keys."""
+    return cast("dict[str, Any]", json.loads(json.dumps(content)))
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as a number; None for a non-finite number."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """Parse a JSON object; :class:`ValueError` if the text is not one."""
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError("it is not an object of JSON")
+    return content
+
+
+def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
+    """Build the dataclass ``kind`` from ``content``; other keys are ignored.
+
+    Raises
+    ------
+    ValueError
+        Naming the first key that is missing or has the wrong type.
+    """
+    # here, so that workers, which are sent what was read, do not load it
+    from pydantic import ValidationError
+
+    try:
+        return cast(Described, _adapter(cast(Any, kind)).validate_python(dict(content)))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{key or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
+    except ArithmeticError as error:
+        # raised by what a class computes from its fields, such as a size of 0 or one too large
+        raise ValueError(str(error)) from None
+
+
+@lru_cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A kind of description, identified by its first keys.
+
+    Attributes
+    ----------
+    encoding : its ``encoding-type``
+    noun : the described thing
+    version : version that is written and read
+    again : how to get a new one
+    """
+
+    encoding: str
+    noun: str
+    version: int
+    again: str
+
+    def seal(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The content with type, version and ``fingerprint``."""
+        # through JSON first: the fingerprint is of what a reader will find
+        kind: Mapping[str, Any] = {"encoding-type": self.encoding, "encoding-version": self.version}
+        return sealed(as_read({**kind, **content}))
+
+    def text(self, content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
+        """The text of a file with the sealed content."""
+        return json.dumps(self.seal(content), indent=1, ensure_ascii=ensure_ascii) + "\n"
+
+    def load(self, file: Place) -> tuple[dict[str, Any], str]:
+        """As :meth:`open`, from a file.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no file.
+        CorruptDataError
+            Also if the file cannot be read, or something else has its name.
+        """
+        try:
+            text = read_file(file)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise self.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
+        return self.open(text, str(file))
+
+    def open(self, text: str | bytes, where: str) -> tuple[dict[str, Any], str]:
+        """The sealed content of a text, and its fingerprint; raises as :meth:`unseal`."""
+        content = self.parse(text, where)
+        return content, self.unseal(content, where)
+
+    def unseal(self, content: dict[str, Any], where: str) -> str:
+        """Check type, version and fingerprint; remove the fingerprint from ``content`` and return it.
+
+        Raises
+        ------
+        InputError
+            If it describes something else, or another version wrote it.
+        CorruptDataError
+            If it was changed.
+        """
+        if content.get("encoding-type") != self.encoding:
+            raise InputError(f"not {self.noun} of distkern", where=where, hint=self.again)
+        version = content.get("encoding-version")
+        if version != self.version:
+            is_older = isinstance(version, int) and version < self.version
+            raise InputError(
+                f"written in format version {version}, and this distkern reads {self.version}",
+                where=where,
+                hint=self.again if is_older else "upgrade distkern",
+            )
+        stored = content.pop("fingerprint", None)
+        if stored != fingerprint(content):
+            raise self.damaged("its content does not match its fingerprint", where)
+        return cast(str, stored)
+
+    def read(self, kind: type[Described], content: Mapping[str, Any], where: str) -> Described:
+        """:func:`described`, with a :class:`CorruptDataError` that names the place."""
+        try:
+            return described(kind, content)
+        except ValueError as error:
+            raise self.damaged(str(error), where) from None
+
+    def parse(self, text: str | bytes, where: str) -> dict[str, Any]:
+        """:func:`json_object`, with a :class:`CorruptDataError` that names the place."""
+        try:
+            return json_object(text)
+        except ValueError as error:
+            raise self.damaged(str(error), where) from None
+
+    def damaged(self, why: str, where: str) -> CorruptDataError:
+        """The error for a changed description."""
+        return CorruptDataError(
+            f"the description of {self.noun} is damaged ({why})", where=where, hint=self.again
+        )

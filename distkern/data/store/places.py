@@ -1,0 +1,303 @@
+"""Places of storage: local paths, and URLs with the part of pathlib's interface that the package uses.
+
+A place is a :class:`pathlib.Path` or a :class:`URLPlace`. Operations that differ between them are functions
+here or in :mod:`distkern.data.store.atomic`; everything else is a method of both. A single object of a store
+is atomic. A folder, which is only a common prefix of names, exists when its mark does (:data:`MARKS`), which
+is written last and removed first.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from distkern.core.errors import InputError
+from distkern.core.urls import is_url, local_path, protocol, redact_urls, refuse_password
+from distkern.data.store._file_systems import ask
+
+#: the objects that make a folder of a store whole; of several, the last one does
+MARKS = ("zarr.json", "manifest.json", "model.json")
+#: bytes of the largest description or list of metrics that is read; a sparse file of any size takes no disk
+MOST_READ = 2**30
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class URLPlace:
+    """An object of a store, or the folder of all objects below its name.
+
+    Attributes
+    ----------
+    url : without password, query and final slash
+
+    Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.core.errors.StoreError` when the
+    store does not answer and :class:`~distkern.core.errors.InputError` when it refuses.
+    """
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __truediv__(self, name: str) -> URLPlace:
+        return URLPlace(f"{self.url}/{name}")
+
+    @property
+    def name(self) -> str:
+        return self.url.partition("://")[2].rpartition("/")[2] or self.url.partition("://")[2]
+
+    @property
+    def stem(self) -> str:
+        return Path(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        return Path(self.name).suffix
+
+    @property
+    def parent(self) -> URLPlace:
+        head, _, rest = self.url.partition("://")
+        return URLPlace(f"{head}://{rest.rpartition('/')[0]}") if "/" in rest else self
+
+    # -- looking
+
+    def _info(self) -> dict[str, Any] | None:
+        try:
+            info: dict[str, Any] = ask(self.url, lambda system, path: system.info(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return info
+
+    def exists(self) -> bool:
+        return self._info() is not None
+
+    def is_file(self) -> bool:
+        info = self._info()
+        return info is not None and info["type"] == "file"
+
+    def is_dir(self) -> bool:
+        info = self._info()
+        return info is not None and info["type"] == "directory"
+
+    def iterdir(self) -> Iterator[URLPlace]:
+        """The direct entries in order; none if there is no such folder."""
+        try:
+            own, found = ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        # an object with the folder's own name may be among them
+        paths = {str(entry).strip("/") for entry in found} - {own.strip("/")}
+        for name in sorted(path.rpartition("/")[2] for path in paths):
+            yield self / name
+
+    # -- reading and writing
+
+    def read_bytes(self) -> bytes:
+        content: bytes = ask(self.url, lambda system, path: system.cat_file(path))
+        return content
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, data: bytes) -> int:
+        """Replace the object atomically."""
+        try:
+            ask(self.url, lambda system, path: system.pipe_file(path, data))
+        except FileNotFoundError as error:
+            raise no_bucket(self) from error
+        return len(data)
+
+    def write_text(self, data: str, encoding: str = "utf-8") -> int:
+        """Replace the object atomically."""
+        return self.write_bytes(data.encode(encoding))
+
+    def touch(self) -> None:
+        self.write_bytes(b"")
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        try:
+            ask(self.url, lambda system, path: system.rm_file(path))
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
+        """Do nothing: a folder of a store exists when it has content."""
+
+    def rmdir(self) -> None:
+        """Do nothing: a folder of a store is gone when it is empty."""
+
+
+Place: TypeAlias = Path | URLPlace
+#: what users may give
+Location: TypeAlias = str | os.PathLike[str] | URLPlace
+
+
+def place_of(where: Location) -> Place:
+    """The place of a path or a URL; ``file://`` becomes a path.
+
+    Raises
+    ------
+    InputError
+        If the URL has a password or a query.
+    """
+    if isinstance(where, (URLPlace, Path)):
+        return where
+    text = os.fspath(where)
+    if not is_url(text):
+        return Path(text)
+    refuse_password(text)
+    path = local_path(text)
+    if path is not None:
+        return Path(path)
+    if "?" in text:
+        raise InputError(
+            "has a question mark in it",
+            where=redact_urls(text),
+            hint="give the URL of a folder or an object of a store, and what else the store needs to know in "
+            "the environment",
+        )
+    return URLPlace(text.rstrip("/"))
+
+
+def absolute(where: Location) -> Place:
+    """The absolute place, valid in a process with another working folder."""
+    place = place_of(where)
+    return place if isinstance(place, URLPlace) else Path(os.path.abspath(os.path.expanduser(place)))
+
+
+def resolved(where: Location) -> Place:
+    """The :func:`absolute` place with links followed, so that replacing it keeps the link."""
+    place = absolute(where)
+    return place if isinstance(place, URLPlace) else Path(os.path.realpath(place))
+
+
+def is_fleeting(place: Place) -> bool:
+    """Whether a place lies in the memory of this process."""
+    return isinstance(place, URLPlace) and protocol(place.url) == "memory"
+
+
+class NotAFileError(OSError):
+    """A folder, FIFO, socket or device in place of a file; reading the last three may never end."""
+
+
+def size_of_file(place: Place) -> int:
+    """Return the size of a file or object in bytes.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it does not exist.
+    NotAFileError
+        If it is something else.
+    """
+    if isinstance(place, Path):
+        status = place.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise NotAFileError(errno.EISDIR, "not a regular file", str(place))
+        return status.st_size
+    return int(ask(place.url, lambda system, path: system.info(path))["size"])
+
+
+def modified(place: Place) -> float:
+    """Modification time of a file or object in seconds since 1970, by the clock of its disk or store;
+    infinite if a store has none.
+    """
+    if isinstance(place, Path):
+        return place.stat().st_mtime
+    try:
+        return float(ask(place.url, lambda system, path: system.modified(path)).timestamp())
+    except (NotImplementedError, KeyError):
+        return math.inf
+
+
+def read_file(place: Place) -> bytes:
+    """Read a file or object that somebody else may have written; raises as :func:`size_of_file`, also beyond
+    :data:`MOST_READ` bytes.
+    """
+    # an object of a store is none of these, and its size would be another request
+    if isinstance(place, Path) and size_of_file(place) > MOST_READ:
+        raise NotAFileError(errno.EFBIG, os.strerror(errno.EFBIG), str(place))
+    return place.read_bytes()
+
+
+def size_of_tree(place: Place) -> int:
+    """Bytes of all files below."""
+    if isinstance(place, Path):
+        return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+    return int(ask(place.url, lambda system, path: system.du(path)))
+
+
+def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
+    """Read bytes ``start : stop`` of a file or object; fewer if it ends before."""
+    if isinstance(place, Path):
+        size_of_file(place)
+        with open(place, "rb") as file:
+            file.seek(start)
+            return file.read() if stop is None else file.read(stop - start)
+    content: bytes = ask(place.url, lambda system, path: system.cat_file(path, start=start, end=stop))
+    return content
+
+
+def create_exclusively(place: Place, text: str) -> None:
+    """Create a file that must not exist; of several processes that try at once, one succeeds.
+
+    Stores with a conditional put decide it themselves (S3: ``If-None-Match``). In others the object is looked
+    up before and read again after. ``text`` must be unique to the caller.
+
+    Raises
+    ------
+    FileExistsError
+        If it exists.
+    """
+    if isinstance(place, Path):
+        descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        return
+    content = text.encode()
+    if place.exists():
+        raise FileExistsError(str(place))
+    try:
+        ask(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
+    except FileExistsError:
+        # the answer to the first of several tries may have been lost, and not the try
+        if place.read_bytes() != content:
+            raise
+    except FileNotFoundError as error:
+        raise no_bucket(place) from error
+    if place.read_bytes() != content:
+        raise FileExistsError(str(place))
+
+
+def remove_tree(place: Place) -> None:
+    """Remove a folder and its content, marks first; a missing one is ignored."""
+    if isinstance(place, Path):
+        import shutil
+
+        shutil.rmtree(place, ignore_errors=True)
+        return
+    with suppress(FileNotFoundError):
+        for name in reversed(MARKS):
+            (place / name).unlink(missing_ok=True)
+        ask(place.url, lambda system, path: system.rm(path, recursive=True))
+
+
+def is_whole(folder: Place) -> bool:
+    """Whether a complete folder exists: on a store, whether a mark does."""
+    if isinstance(folder, Path):
+        return folder.is_dir()
+    return any((folder / name).is_file() for name in MARKS)
+
+
+def no_bucket(place: URLPlace) -> InputError:
+    """The error for a place in a bucket that does not exist."""
+    return InputError("cannot be written: there is no such bucket", where=str(place), hint="check the URL")

@@ -1,0 +1,351 @@
+"""The base classes of kernels.
+
+To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
+abstract classes here and in ``features.py``; the contract tests pick it up and ask for its formula in
+``tests/contracts/formulas.py``. What needs one of the classes asks with :func:`require`.
+
+A kernel (:class:`AbstractKernel`) must give:
+
+    name                          its name
+    closed_form                   k between all rows of two arrays, in float64
+
+It may give:
+
+    lower_bound                   the numbers for which it is defined
+    is_compiled                   whether compiled loops compare dense rows
+    power_of                      whether it is a power of another kernel
+
+A kernel with a width (:class:`AbstractScaledKernel`) may give:
+
+    gamma_from_width, is_exponential    how gamma enters
+
+A kernel at landmarks (:class:`AbstractTileKernel`: Nystroem features) must give:
+
+    prepare                       landmarks as rows are compared with them
+
+It may give:
+
+    prepare_sparse                the same of sparse rows
+    prepared_bytes                what that takes
+    finish                        kernel values of the scores that ``prepare`` led to
+
+:class:`AbstractLandmarkKernel` is one that falls with the distance from k(x, x) = 1 (CSVRG, AVM, cells).
+``features.AbstractFeatureKernel`` has random features: ``feature_block``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from distkern.core.errors import InputError, unknown_name
+from distkern.core.parameters import POSITIVE, Declared, parameter
+from distkern.core.registry import Family
+from distkern.core.sparse import Rows, SparseRows, first_place
+from distkern.core.tiles import apply, matmul, raised, scratch, squared_lengths
+from distkern.core.types import Array, Floats
+
+Capability = TypeVar("Capability", bound="AbstractKernel")
+
+_STRIP_NUMBERS = 2**16
+#: largest power of kernel values that is taken, which multiplies their rounding by as much; and what gammas
+#: may be off by
+_MOST_POWER, _ROUNDING = 100, 1e-9
+
+
+@dataclass(frozen=True)
+class AbstractKernel(Declared, ABC):
+    """A positive definite kernel."""
+
+    name: ClassVar[str]
+    #: compiled loops compare dense rows with landmarks, as they do sparse rows for every kernel
+    is_compiled: ClassVar[bool] = False
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """Names of its parameters."""
+        return [field.name for field in dataclasses.fields(cls)]
+
+    @classmethod
+    def from_parameters(cls, **parameters: Any) -> Self:
+        """Build the kernel, refusing parameters it does not have."""
+        known = cls.parameter_names()
+        for name in parameters:
+            if name not in known:
+                raise unknown_name(f"parameter of kernel {cls.name}", name, known)
+        return cls(**parameters)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters, as :meth:`from_parameters` takes them."""
+        return dataclasses.asdict(self)
+
+    @abstractmethod
+    def closed_form(self, left: Array, right: Array) -> Array:
+        """k between all rows of ``left`` (n, d) and ``right`` (m, d), accurate in float64."""
+
+    @property
+    def lower_bound(self) -> float:
+        """It is defined for numbers greater than this, or of at least 0 if this is 0."""
+        return -math.inf
+
+    def power_of(self, other: AbstractKernel) -> int:
+        """n > 0 with k = other^n, or 0."""
+        return 0
+
+    def check_domain(
+        self, rows: Rows, *, first_row: int = 0, where: str = "X", columns: Sequence[str] | None = None
+    ) -> None:
+        """Refuse rows for which the kernel is not defined.
+
+        Parameters
+        ----------
+        rows : (n_rows, n_features)
+        first_row : number of the first of them, from 0
+        where : their file or argument
+        columns : names of the columns
+
+        Raises
+        ------
+        InputError
+            Naming the first such row, and its column.
+        """
+        bound = self.lower_bound
+        if bound == -math.inf:
+            return
+        numbers = rows.data if isinstance(rows, SparseRows) else rows
+        smallest = numbers.min(initial=np.inf)
+        if smallest > bound or smallest == bound == 0.0:
+            return
+        # NaN fails either comparison
+        found = first_place(rows, ~(numbers >= 0.0) if bound == 0.0 else ~(numbers > bound))
+        assert found is not None
+        row, column, value = found
+        wanted = "of at least 0" if bound == 0.0 else f"greater than {bound:g}"
+        label = str(column) if columns is None else repr(columns[column])
+        raise InputError(
+            f"kernel {self.name} needs numbers {wanted}, got {value:g}",
+            where=f"{where}, row {first_row + row}, column {label}",
+            hint="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
+        )
+
+
+@dataclass(frozen=True)
+class AbstractNonNegativeKernel(AbstractKernel):
+    """A kernel of rows without negative numbers."""
+
+    lower_bound = 0.0
+
+
+@dataclass(frozen=True)
+class AbstractScaledKernel(AbstractKernel):
+    """A kernel with a width or a scale."""
+
+    gamma: float = parameter(1.0, POSITIVE, help="inverse width; every kernel's formula says how it enters")
+
+    @classmethod
+    def gamma_from_width(cls, width: float, n_features: int) -> float:
+        """The gamma for which the kernel is about as wide as exp(-|x - y|^2 / width^2)."""
+        return 1.0 / width**2
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether k = exp(-gamma D), so that n times the gamma is the n-th power."""
+        return False
+
+    def power_of(self, other: AbstractKernel) -> int:
+        if not self.is_exponential or not isinstance(other, type(self)):
+            return 0
+        ratio = self.gamma / other.gamma
+        power = round(ratio)
+        is_power = abs(ratio - power) < _ROUNDING * ratio and replace(self, gamma=other.gamma) == other
+        return power if is_power and power <= _MOST_POWER else 0
+
+
+class AbstractPrepared(ABC):
+    """Landmarks in the form in which a kernel compares rows with them (picklable)."""
+
+    @abstractmethod
+    def scores(self, features: Any, out: Floats) -> None:
+        """Fill ``out`` (n_rows, n_landmarks) with the scores of ``features`` (n_rows, n_features).
+
+        The rows have the landmarks' form: an array, or :class:`~distkern.core.sparse.SparseRows`.
+        """
+
+
+@dataclass(frozen=True)
+class AbstractTileKernel(AbstractKernel):
+    """A kernel whose values between rows and landmarks are made tile by tile.
+
+    A tile is made in two steps: ``scores``, then ``finish``, an increasing map of the scores to kernel
+    values, in place. Kernels whose scores are their values leave it out.
+    """
+
+    @abstractmethod
+    def prepare(self, landmarks: Floats) -> AbstractPrepared:
+        """Landmarks (r, d) in the form that the tiles of a pass need, in the landmarks' dtype."""
+
+    def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
+        """Bytes that :meth:`prepare` takes per landmark with ``n_columns`` numbers."""
+        return (n_columns + 2) * itemsize
+
+    def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
+        """Sparse landmarks in such a form; kernels that have none for sparse rows leave this out."""
+        raise InputError(
+            f"kernel {self.name} compares dense rows only",
+            where="kernel",
+            hint="shard the data with --dense, or choose another kernel",
+        )
+
+    def prepare_rows(self, landmarks: Rows) -> AbstractPrepared:
+        """Landmarks of either form, prepared."""
+        if isinstance(landmarks, SparseRows):
+            return self.prepare_sparse(landmarks)
+        return self.prepare(landmarks)
+
+    def finish(self, scores: Floats) -> None:
+        """Turn scores into kernel values, in place."""
+
+
+@dataclass(frozen=True)
+class ClosedFormScores(AbstractPrepared):
+    """The kernel values themselves, by the closed form in float64."""
+
+    kernel: AbstractTileKernel
+    landmarks: Array
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        out[...] = self.kernel.closed_form(features.astype(np.float64), self.landmarks)
+
+
+@dataclass(frozen=True)
+class AbstractClosedFormTiles(AbstractTileKernel):
+    """A kernel that no matrix product gives: its tiles are its closed form."""
+
+    def prepare(self, landmarks: Floats) -> ClosedFormScores:
+        return ClosedFormScores(self, landmarks.astype(np.float64))
+
+    def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
+        return n_columns * 8
+
+
+@dataclass(frozen=True)
+class AbstractLandmarkKernel(AbstractScaledKernel, AbstractTileKernel):
+    """A kernel with k(x, x) = 1 that falls with the distance of its arguments.
+
+    Its scores are larger for closer rows, and 0 at distance 0 up to rounding, to either side, so that one
+    product serves both the values and the nearest landmark.
+    """
+
+
+def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
+    """The kernel, known to be of a kind.
+
+    Raises
+    ------
+    InputError
+        If it is not; the message names the kernels that are.
+    """
+    if isinstance(kernel, capability):
+        return kernel
+    able = ", ".join(Family("distkern.maths.kernels", capability))
+    raise InputError(
+        f"kernel {kernel.name} cannot be used here: it {_LACKS[capability.__name__]}",
+        where="kernel",
+        hint=f"use one of: {able}",
+    )
+
+
+_LACKS = {
+    "AbstractLandmarkKernel": "is not a function of the distance of two rows with k(x, x) = 1",
+    "AbstractTileKernel": "has no tiles of values",
+    "AbstractFeatureKernel": "has no random features",
+    "AbstractScaledKernel": "has no gamma",
+}
+
+
+class Powers:
+    """Values of the same rows with one kernel after another: powers of those before, or made anew."""
+
+    def __init__(self) -> None:
+        self._last: tuple[AbstractKernel, Floats] | None = None
+
+    def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
+        """Its values (n_rows, n_landmarks), overwritten by the next call: powers of the last values, else
+        ``make()``. The last values are dropped first.
+        """
+        last, self._last = self._last, None
+        power = 0 if last is None else kernel.power_of(last[0])
+        values = None if last is None or not power else raised(last[1], power)
+        del last
+        values = make() if values is None else values
+        self._last = kernel, values
+        return values
+
+
+@dataclass(frozen=True)
+class SquaredDistanceScores(AbstractPrepared):
+    """Scores -scale |x - c|^2 as one augmented product [x, |x|^2, 1] [2 scale c; -scale; -scale |c|^2].
+
+    Rows and landmarks are first shifted by the landmarks' mean: the distances stay the same and the
+    cancellation in the product loses fewer digits.
+    """
+
+    center: Floats
+    augmented: Floats
+
+    @classmethod
+    def of(cls, landmarks: Floats, scale: float) -> SquaredDistanceScores:
+        center = landmarks.mean(axis=0, dtype=np.float64).astype(landmarks.dtype)
+        augmented = np.empty((landmarks.shape[1] + 2, landmarks.shape[0]), dtype=landmarks.dtype)
+        augmented[-2] = -scale
+        # a few at a time, as in double precision they take three times as much as the result
+        for some in _strips(landmarks):
+            shifted = landmarks[some].astype(np.float64) - center
+            augmented[-1, some] = -scale * np.einsum("ij,ij->i", shifted, shifted)
+            augmented[:-2, some] = (2.0 * scale * shifted).T
+        return cls(center, augmented)
+
+    def spread(self, landmarks: Floats) -> Floats:
+        """The largest distance of the landmarks from the centre in each column, (n_features,) float64."""
+        found = np.zeros(landmarks.shape[1])
+        for some in _strips(landmarks):
+            distances = np.abs(landmarks[some].astype(np.float64) - self.center)
+            apply(np.maximum, found, distances.max(axis=0), into=found)
+        return found
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        n_rows, n_features = features.shape
+        rows = scratch("augmented rows", (n_rows, n_features + 2), features.dtype)
+        shifted = rows[:, :-2]
+        apply(np.subtract, features, self.center, into=shifted)
+        squared_lengths(shifted, into=rows[:, -2])
+        rows[:, -1] = 1.0
+        matmul(rows, self.augmented, into=out)
+
+
+def _strips(rows: Floats) -> list[slice]:
+    """Rows a few at a time: up to 2^16 numbers, or a row."""
+    step = max(1, _STRIP_NUMBERS // rows.shape[1])
+    return [slice(start, start + step) for start in range(0, len(rows), step)]
+
+
+def over_columns(
+    combine: np.ufunc, term: Callable[[Array, Array], Array], left: Array, right: Array
+) -> Array:
+    """The terms of all columns between all rows, (n, m), added up (``np.add``) or multiplied."""
+    total = np.full((len(left), len(right)), combine.identity, dtype=np.float64)
+    for x, y in zip(left.T, right.T, strict=True):
+        apply(combine, total, term(x[:, None], y), into=total)
+    return total
+
+
+def squared_distances(left: Array, right: Array) -> Array:
+    """|x - y|^2 between all rows, (n, m), by differences: exact where the augmented product cancels."""
+    return over_columns(np.add, lambda x, y: (x - y) ** 2, left, right)

@@ -1,0 +1,164 @@
+"""Random features of a kernel, a block at a time: functions z with E[z(x) . z(y)] = k(x, y)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.core.sparse import Rows
+from distkern.core.tiles import apply, copied, scratch
+from distkern.core.types import Floats
+from distkern.maths.kernels.base import AbstractKernel
+from distkern.maths.samplers import Draws
+from distkern.maths.samplers.frequencies import AbstractFrequencies
+
+_TURN = 2.0 * np.pi
+
+
+class AbstractFeatureBlock(ABC):
+    """A block of random features, made of draws, from which it can be made again."""
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Features of the block."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+
+    @abstractmethod
+    def take(self, draws: NDArray[np.intp]) -> AbstractFeatureBlock:
+        """The features of some of its draws."""
+
+    @abstractmethod
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        """Write scale * z(x) of a tile of rows into ``values`` (n_rows, n_columns).
+
+        Rows and values have the dtype of the block. With scale 1, the products of the whole
+        block's features estimate the kernel without bias.
+        """
+
+
+@dataclass(frozen=True)
+class AbstractFeatureKernel(AbstractKernel):
+    """A kernel with random features.
+
+    Attributes
+    ----------
+    columns_per_draw : 2 for pairs; a block of F draws then has the columns of all first halves, [0, F), and
+        those of all second halves, [F, 2F)
+    whole_blocks : a block is one draw, no column of which can be had without the others
+    tile_bytes : bytes that a row of a tile takes beside its features: for each of its numbers, and for each
+        column of a block
+    """
+
+    columns_per_draw: ClassVar[int] = 1
+    whole_blocks: ClassVar[bool] = False
+    tile_bytes: ClassVar[tuple[int, int]] = (0, 1)
+
+    @abstractmethod
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> AbstractFeatureBlock:
+        """The features of some draws, evaluated in ``dtype``.
+
+        Draws are float64 and are rounded to the dtype last.
+        """
+
+
+@dataclass(frozen=True)
+class AbstractFrequencyBlock(AbstractFeatureBlock):
+    """Features of inner products with frequencies.
+
+    Attributes
+    ----------
+    frequencies : of the wanted draws
+    n_whole : F of the whole block
+    """
+
+    frequencies: AbstractFrequencies
+    n_whole: int
+    columns_per_draw: ClassVar[int] = 1
+
+    @property
+    def n_columns(self) -> int:
+        return self.columns_per_draw * self.frequencies.n_draws
+
+    @property
+    def nbytes(self) -> int:
+        return self.frequencies.nbytes
+
+    def take(self, draws: NDArray[np.intp]) -> Self:
+        return replace(self, frequencies=self.frequencies.take(draws))
+
+
+@dataclass(frozen=True)
+class PairBlock(AbstractFrequencyBlock):
+    """[cos | sin] (omega_i . x) / sqrt(F): pairs, so that |z(x)| = 1 exactly (Rahimi and Recht 2007).
+
+    Attributes
+    ----------
+    heavy : the frequencies have no mean, so that they are float64, in which omega . x is computed and reduced
+        to one turn before its cosine is taken, in the precision of the values
+    """
+
+    heavy: bool
+    columns_per_draw = 2
+
+    @classmethod
+    def of(cls, frequencies: AbstractFrequencies, draws: Draws, dtype: DTypeLike, heavy: bool) -> PairBlock:
+        return cls(frequencies.astype(np.float64 if heavy else dtype), draws.n_draws, heavy)
+
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        n_draws = self.frequencies.n_draws
+        cosines, sines = values[:, :n_draws], values[:, n_draws:]
+        if self.heavy and values.dtype != np.float64:
+            exact: Floats = scratch("exact arguments", cosines.shape, np.float64)
+            self.frequencies.project(in_float64(rows), exact)
+            reduce_turns(exact, cosines)
+        else:
+            self.frequencies.project(rows, cosines)
+        pair(cosines, sines, cosines)
+        values *= values.dtype.type(scale / self.n_whole**0.5)
+
+
+def pair(arguments: Floats, sines: Floats, cosines: Floats) -> None:
+    """Sine and cosine of the arguments; ``cosines`` may be the arguments' own memory."""
+    apply(np.sin, arguments, into=sines)
+    apply(np.cos, arguments, into=cosines)
+
+
+def reduce_turns(exact: Floats, arguments: Floats) -> None:
+    """Write float64 arguments modulo 2 pi, within [-pi, pi], into narrower ones; ``exact`` is overwritten."""
+    turns: Floats = scratch("turns", exact.shape, np.float64)
+    apply(np.multiply, exact, 1.0 / _TURN, into=turns)
+    apply(np.rint, turns, into=turns)
+    turns *= _TURN
+    apply(np.subtract, exact, turns, into=arguments, casting="same_kind")
+
+
+def in_float64(rows: Rows) -> Rows:
+    """A tile of rows in float64, dense ones in a reused buffer."""
+    if not isinstance(rows, np.ndarray) or rows.dtype == np.float64:
+        return rows.astype(np.float64) if rows.dtype != np.float64 else rows
+    exact: Floats = scratch("exact rows", rows.shape, np.float64)
+    copied(rows, into=exact)
+    return exact
+
+
+@dataclass(frozen=True)
+class ProjectedBlock(AbstractFrequencyBlock):
+    """Features that are a function of one inner product each; subclasses say which."""
+
+    def fill(self, rows: Rows, values: Floats, scale: float) -> None:
+        self.frequencies.project(rows, values)
+        self.apply(values)
+        values *= values.dtype.type(scale / self.n_whole**0.5)
+
+    @abstractmethod
+    def apply(self, values: Floats) -> None:
+        """Turn inner products into features, in place."""

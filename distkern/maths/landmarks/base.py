@@ -1,0 +1,160 @@
+"""What a landmark rule is, and the passes that fetch single rows.
+
+To add a rule, write a file in this folder with a frozen dataclass that derives from
+:class:`AbstractLandmarkRule` and gives itself a ``name``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.rng import Purpose, stream
+from distkern.core.sparse import Rows, comparing_bytes, stacked
+from distkern.core.types import Block
+from distkern.passes import Cost, Outline, Pass, Reduce
+
+_SAMPLED_BLOCKS = 8
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """What a rule knows of the data before it reads any.
+
+    Attributes
+    ----------
+    block_rows : rows of each block
+    n_features : d
+    dtype : of the features
+    seed : of every random choice
+    sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
+    """
+
+    block_rows: tuple[int, ...]
+    n_features: int
+    dtype: np.dtype[Any]
+    seed: int
+    sparse_numbers: int | None = None
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.sparse_numbers is not None
+
+    @property
+    def row_numbers(self) -> int:
+        """Numbers that a row takes up in memory."""
+        return self.n_features if self.sparse_numbers is None else self.sparse_numbers
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the largest block."""
+        return max(self.block_rows)
+
+    @property
+    def row_accesses(self) -> int:
+        """Features of a row that are not zero, nearly: the stored ones."""
+        return self.n_features if self.sparse_numbers is None else self.sparse_numbers // 2 - 1
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in memory."""
+        return self.row_numbers * self.dtype.itemsize
+
+    @property
+    def comparing_bytes(self) -> int:
+        """Bytes that comparing rows takes beside the rows."""
+        return comparing_bytes(self.n_features) if self.is_sparse else 0
+
+    @property
+    def n_rows(self) -> int:
+        """m, the rows of all blocks."""
+        return sum(self.block_rows)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """First row of each block, and the total: (n_blocks + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.block_rows)]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class AbstractLandmarkRule(ABC):
+    """Chooses at most ``n_landmarks`` landmarks, or enough for a ``diameter``."""
+
+    n_landmarks: int | None = None
+    diameter: float | None = None
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
+        """Yield the passes that the choice needs; return the landmarks (r, n_features)."""
+
+    @abstractmethod
+    def outline(self, layout: RowLayout) -> list[Outline]:
+        """The passes with nothing in them yet and how often each is made, for the planner."""
+
+    @abstractmethod
+    def expected_size(self, layout: RowLayout) -> int:
+        """r as far as it is known before any row is read (an upper bound)."""
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def pick(block: Block, wanted: _Wanted) -> Rows:
+    """The wanted rows of a block."""
+    low, high = wanted.offsets[block.index], wanted.offsets[block.index + 1]
+    inside = wanted.rows[(wanted.rows >= low) & (wanted.rows < high)]
+    return block.features[inside - low]
+
+
+def stack(first: Rows, second: Rows) -> Rows:
+    """Rows of ``first``, then rows of ``second``."""
+    return stacked([first, second])
+
+
+def rows_cost(layout: RowLayout, n_rows: int) -> Cost:
+    """Cost of a pass that picks ``n_rows`` rows: what one task has found, the others have not."""
+    return Cost().holding(joined={"rows": (n_rows, layout.row_bytes)})
+
+
+def gather_rows(layout: RowLayout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
+    """The features of the rows with the given sorted numbers: only the blocks that hold one are read."""
+    offsets = layout.offsets
+    blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
+    result: Rows = yield Reduce(
+        name,
+        pick,
+        stack,
+        _Wanted(offsets, rows),
+        blocks=tuple(int(block) for block in blocks),
+        cost=rows_cost(layout, int(rows.size)),
+    )
+    return result
+
+
+def sample_rows(layout: RowLayout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Rows]:
+    """At most ``n_sample`` rows drawn uniformly from at most 8 random blocks, in the order of the data."""
+    generator = stream(layout.seed, Purpose.SAMPLE)
+    n_blocks = len(layout.block_rows)
+    blocks = np.sort(generator.choice(n_blocks, size=min(_SAMPLED_BLOCKS, n_blocks), replace=False))
+    offsets = layout.offsets
+    pool = np.concatenate([np.arange(offsets[block], offsets[block + 1]) for block in blocks])
+    rows = np.sort(generator.choice(pool, size=min(n_sample, pool.size), replace=False))
+    return (yield from gather_rows(layout, rows, name))
+
+
+def sample_outline(layout: RowLayout, n_sample: int, name: str = "sample", driver_bytes: int = 0) -> Outline:
+    """The pass of :func:`sample_rows`; ``driver_bytes`` is what the driver makes of the rows."""
+    largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
+    n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
+    cost = replace(rows_cost(layout, n_rows), driver_bytes=driver_bytes)
+    return Outline(Reduce(name, pick, stack, blocks=tuple(sorted(largest.tolist())), cost=cost))

@@ -1,0 +1,64 @@
+"""Losses, found by their names in the files of this folder."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from distkern.core.errors import InputError
+from distkern.core.registry import Family
+from distkern.maths.losses.base import AbstractElementwiseLoss, AbstractLoss
+from distkern.maths.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
+
+__all__ = [
+    "COORDINATE_LOSSES",
+    "CURVED_LOSSES",
+    "DUAL_LOSSES",
+    "LOSSES",
+    "MARGIN_LOSSES",
+    "SUPERVISED",
+    "AbstractCoordinateLoss",
+    "AbstractDualLoss",
+    "AbstractElementwiseLoss",
+    "AbstractLoss",
+    "Conjugate",
+    "find_loss",
+    "margin_loss",
+    "takes",
+]
+
+
+def takes(*target_kinds: str) -> Callable[[type[Any]], bool]:
+    """Whether a loss is one of targets of the given kinds; for :meth:`Family.where`."""
+    return lambda kind: kind.target_kind in target_kinds
+
+
+LOSSES = Family("distkern.maths.losses", AbstractLoss)  # type: ignore[type-abstract]
+#: the loss called so
+find_loss = LOSSES.find
+#: targets that are to be predicted
+SUPERVISED = takes("binary", "classes", "real")
+#: losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take
+MARGIN_LOSSES = LOSSES.where(takes("binary")).where(lambda kind: issubclass(kind, AbstractElementwiseLoss))
+#: losses whose slope does not jump, for Newton's method
+CURVED_LOSSES = LOSSES.where(lambda kind: math.isfinite(kind().curvature))
+#: losses with a known conjugate, for the machines in cells
+DUAL_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractDualLoss))
+#: losses whose dual is minimised in single coordinates, for SDCA
+COORDINATE_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractCoordinateLoss))
+
+
+def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
+    """The loss itself, once it is known to be a loss of the margin.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
+        return loss
+    raise InputError(
+        f"{loss.name!r} is not a loss of the margin y f",
+        where="loss",
+        hint=f"use one of: {', '.join(MARGIN_LOSSES)}",
+    )

@@ -1,0 +1,276 @@
+"""What a loss is.
+
+To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
+from :class:`AbstractElementwiseLoss` where each output costs by itself; the contract tests pick it up and
+ask for its formula in ``tests/contracts/formulas.py``. Losses of :mod:`~distkern.maths.losses.conjugate` are
+those of SDCA and of cells.
+
+A loss (:class:`AbstractLoss`) must give:
+
+    name, target_kind             its name, and the kind of targets
+    row_values, row_slopes        l and dl/df of rows
+    curvature                     a bound of l'', infinite where l' jumps
+
+It may give:
+
+    is_non_negative, has_probabilities, is_quadratic, predicts_quantiles    what holds of it
+    row_curvatures, row_products  second derivatives of rows, where ``curvature`` is finite
+    row_bounds                    curvatures by which steps are safe, where rows differ in them
+    row_gaps                      the gap to the conjugate, for bounds of the distance to the minimum
+    row_balance, balanced         what it costs to move slopes until they sum to 0
+    coupling, n_outputs, check_outputs    of losses in which outputs compete
+    probabilities                 of likelihoods
+    scaled, levels, check_scale   of real targets
+
+A loss of single outputs (:class:`AbstractElementwiseLoss`) must give, for ``row_values`` and ``row_slopes``:
+
+    value, derivative             l and dl/df, as static functions
+
+It may give:
+
+    second_derivative             d2l/df2, where ``curvature`` is finite
+    parameters                    its constants, as these functions take them
+    norm_bound                    the largest -f l'(f, y), for the ball that holds the optimum
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from distkern.core.errors import InputError
+from distkern.core.parameters import Declared
+from distkern.core.types import Array, Floats
+
+#: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
+Elements = Any
+
+
+@dataclass(frozen=True)
+class AbstractLoss(Declared, ABC):
+    """A convex loss l(f, y) of the k predictions f of a row and its k targets y."""
+
+    name: ClassVar[str]
+    #: "binary": targets are -1 and +1, one output for each class against the rest; "classes": targets are 1
+    #: for the row's class and 0 for the others, which compete; "real": targets are real numbers; "samples":
+    #: targets are +1 for the rows of one sample and -1 for those of another; "none": there are no targets
+    target_kind: ClassVar[str]
+    #: whether no prediction costs less than 0
+    is_non_negative: ClassVar[bool] = True
+    #: whether it is -log of a likelihood of classes, so that predictions are probabilities
+    has_probabilities: ClassVar[bool] = False
+    #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
+    is_quadratic: ClassVar[bool] = False
+    #: whether each output is a quantile of the targets, at the level of its entry in ``levels``
+    predicts_quantiles: ClassVar[bool] = False
+
+    @classmethod
+    def from_parameters(cls, **available: Any) -> Self:
+        """Build the loss, taking from the ``available`` constants those it has."""
+        return cls(**{name: value for name, value in available.items() if name in cls.__dataclass_fields__})
+
+    @abstractmethod
+    def row_values(self, predictions: Floats, targets: Floats) -> Floats:
+        """l of each row: (n,) for predictions and targets (n, k), in the predictions' dtype."""
+
+    @abstractmethod
+    def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
+        """dl/df of each row: (n, k), in the predictions' dtype."""
+
+    def row_curvatures(self, predictions: Floats, targets: Floats) -> Floats:
+        """d2l/df_j2 of each row: (n, k) >= 0, in the predictions' dtype; at a kink of the slope, of one side.
+
+        Raises
+        ------
+        InputError
+            If the slope jumps, so that the loss has none that says how it bends.
+        """
+        from distkern.maths.losses import CURVED_LOSSES, takes
+
+        raise InputError(
+            f"{self.name!r} has no second derivative",
+            where="loss",
+            hint=f"use one of: {', '.join(CURVED_LOSSES.where(takes(self.target_kind)))}",
+        )
+
+    def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
+        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), without coupling of the
+        outputs; at a kink as :meth:`row_curvatures`.
+        """
+        products: Floats = self.row_curvatures(predictions, targets) * directions
+        return products
+
+    def row_gaps(self, predictions: Array, targets: Array, changes: Array) -> tuple[Array, Array] | None:
+        """What Fenchel's inequality lacks at the slopes that Newton's step to f + u expects.
+
+        For a = l'(f, y) + l''(f, y) u, without coupling of outputs, moved to the nearest slope that l has,
+
+            l(f, y) + l*(a, y) - a f >= 0,    l*(a, y) = sup_f (a f - l(f, y)).
+
+        Parameters
+        ----------
+        predictions, targets, changes : (n, k) f, y and u
+
+        Returns
+        -------
+        The gaps summed over the outputs, (n,), and by how much slopes were moved, (n, k); None for a loss
+        whose conjugate is not known.
+        """
+        return None
+
+    def row_balance(self, predictions: Array, targets: Array, slopes: Array) -> tuple[Array, Array]:
+        """What :meth:`balanced` asks of rows, two arrays (n, k), here |a| and a^2 of slopes a (n, k)."""
+        return np.abs(slopes), np.square(slopes)
+
+    def balanced(self, excess: Array, means: Array, loss: float) -> tuple[float, float]:
+        """What it costs to move slopes a_i, of mean ``excess``, to slopes a'_i of mean 0 that l has too.
+
+        The slopes of the sign that prevails shrink by the factor 1 - t, t = |excess| / mean |a| over that
+        sign. As l* is convex and l*(0) = -min l <= 0,
+
+            l(f) + l*(a') - a' f <= (1 - t) (l(f) + l*(a) - a f) + t l(f).
+
+        Parameters
+        ----------
+        excess : (k,) mean of s_i a_i
+        means : (2, k) means of s_i times :meth:`row_balance`
+        loss : mean of s_i l(f_i)
+
+        Returns
+        -------
+        By how much mean_i s_i (l(f_i) + l*(a_i) - a_i f_i) grows at most, and the root of the mean of
+        s_i |a'_i - a_i|^2, at most. Infinite for a loss without a least value of 0 or more.
+        """
+        size = np.abs(excess)
+        if not size.any():
+            return 0.0, 0.0
+        if not self.is_non_negative:
+            return math.inf, math.inf
+        larger = 0.5 * (means[0] + size)
+        shares = np.minimum(size / np.where(larger > 0, larger, 1.0), 1.0)
+        return float(shares.max()) * loss, float(np.sqrt(np.square(shares) @ means[1]))
+
+    def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
+        """Curvatures with which Newton steps of one output are safe, (n_rows,); None where all rows have the
+        same.
+        """
+        return None
+
+    def coupling(self, n_outputs: int) -> float:
+        """About how many times its diagonal the Hessian of a row is in the direction of its slopes."""
+        return 1.0
+
+    def n_outputs(self, n_classes: int = 0) -> int:
+        """Outputs of a model: one for each class, one-vs-rest or in competition.
+
+        Two classes share one output unless they compete; targets other than classes have one output.
+        """
+        if self.target_kind not in ("binary", "classes"):
+            return 1
+        return n_classes if n_classes > 2 or self.target_kind == "classes" else 1
+
+    def check_outputs(self, n_outputs: int) -> None:
+        """Refuse an unsuitable number of outputs.
+
+        Raises
+        ------
+        InputError
+            If classes compete and there are fewer than two.
+        """
+        if self.target_kind == "classes" and n_outputs < 2:
+            raise InputError(
+                f"{self.name!r} compares the outputs of at least two classes",
+                where="loss",
+                hint="use 'logistic' for a single output",
+            )
+
+    def check_scale(self, scale: float) -> None:
+        """Refuse real targets that spread over ``scale`` where constants of the loss do not suit them."""
+
+    def probabilities(self, predictions: Floats) -> Array:
+        """The probability of each class code, (n_rows, n_classes) with rows that sum to 1.
+
+        Raises
+        ------
+        InputError
+            If the loss is not a likelihood.
+        """
+        raise InputError(
+            f"{self.name!r} gives no probabilities", where="loss", hint="train with 'logistic' or 'softmax'"
+        )
+
+    def scaled(self, scale: float) -> Self:
+        """The loss of predictions and targets that have both been divided by ``scale``.
+
+        Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times what this
+        costs. Constants that were left out get values for targets of variance 1. A loss without constants
+        takes residuals in units of ``scale``.
+        """
+        return self
+
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        """For real targets: the quantile level of each output's best constant; None: the mean."""
+        return (0.5,)
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """Smallest c with |l'(f, y) - l'(g, y)| <= c |f - g|; infinite where l' jumps."""
+
+
+@dataclass(frozen=True)
+class AbstractElementwiseLoss(AbstractLoss):
+    """A loss that is the sum over the outputs of l(f_j, y_j).
+
+    ``value`` and ``derivative`` are static functions of (prediction, target, parameters) written with
+    numpy ufuncs only, so that one source serves whole arrays in a pass and scalars in a compiled inner
+    loop. ``parameters`` is the tuple of floats that :attr:`parameters` gives.
+    """
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """The loss's own constants, as ``value`` and ``derivative`` expect them."""
+        return ()
+
+    @staticmethod
+    @abstractmethod
+    def value(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
+        """l(f, y), elementwise."""
+
+    @staticmethod
+    @abstractmethod
+    def derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
+        """dl/df at (f, y), elementwise; at a kink, one between the two sides', of the smallest modulus."""
+
+    @staticmethod
+    def second_derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
+        """d2l/df2 at (f, y), elementwise, of a loss with a finite :attr:`curvature`."""
+        raise NotImplementedError("write second_derivative, which a loss with a finite curvature has")
+
+    @property
+    def norm_bound(self) -> float:
+        """Largest value of -f l'(f, y): the optimum of 1/2|w|^2 + (lam/m) sum l has |w|^2 <= lam * this.
+
+        From <w*, grad f(w*)> = 0. Where the optimum of a coreset problem may exceed the bound the solver
+        says so. Infinite for real targets, which may lie anywhere.
+        """
+        return math.inf
+
+    def row_values(self, predictions: Floats, targets: Floats) -> Floats:
+        values: Floats = self.value(predictions, targets, self.parameters).sum(axis=1)
+        return values
+
+    def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
+        slopes: Floats = self.derivative(predictions, targets, self.parameters)
+        return slopes
+
+    def row_curvatures(self, predictions: Floats, targets: Floats) -> Floats:
+        if not math.isfinite(self.curvature):
+            return super().row_curvatures(predictions, targets)
+        curvatures: Floats = self.second_derivative(predictions, targets, self.parameters)
+        return curvatures.astype(predictions.dtype, copy=False)

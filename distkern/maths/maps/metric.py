@@ -1,0 +1,211 @@
+"""The metric in which cells measure distances: the average gradient outer product of a ridge machine."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from distkern.core.ridge import TILE, SymmetricTiles, iterating_bytes, solve_ridge_iteratively, tiled_numbers
+from distkern.core.tiles import apply, matmul, scratch
+from distkern.core.types import Array, Floats
+
+#: "interactions" is a diagonal that starts from :func:`~distkern.maths.maps.interactions.interacting_columns`
+MetricKind: TypeAlias = Literal["none", "diagonal", "full", "interactions"]
+#: in the order of the numbers by which models name them
+METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
+
+#: training rows of a metric; its last round may have more
+METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
+#: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
+#: would be more
+_MULTIPLICATIONS = 2e10
+
+
+def gradient_sum(
+    rows: Floats, targets: Array, metric: Array, ridge: float, *, is_diagonal: bool = False
+) -> Array:
+    """sum_i g_i g_i' (d, d) of the gradients of one machine on a sample, in the metric that was there before.
+
+    With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
+    gradient of f = sum_j a_j k(., x_j) at x_i is sum_j a_j K_ij / (b D_ij) M (x_j - x_i) over the x_j that
+    are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
+    2024; Beaglehole et al. 2025).
+
+    Distances are found in double precision; what follows is in single, and the sum in double. Each pair is
+    compared and kept once.
+
+    Parameters
+    ----------
+    rows : (n, d), in random order; they are centred here, because rounding would else make K indefinite
+    targets : (n, k): -1 and +1, or standardised real numbers
+    metric : M (d, d), symmetric, positive semidefinite, or the diagonal of one (d,)
+    ridge : added to the diagonal of K, > 0
+    is_diagonal : the diagonal of the sum alone, (d,)
+    """
+    exact = rows.astype(np.float64)
+    exact -= exact.mean(axis=0)
+    distances = _Distances(times(exact, root(metric)))
+    points = exact.astype(np.float32)
+    del exact
+    width = distances.median()
+    kernel = SymmetricTiles(len(rows), np.float32)
+    tiles = [slice(start, start + TILE) for start in range(0, len(rows), TILE)]
+    for number, tile in enumerate(tiles):
+        for place in range(number, len(tiles)):
+            apart = distances.of(tile, tiles[place])
+            kernel.tile(number, place)[:] = distances.similarities(apart, width)
+    strengths = solve_ridge_iteratively(kernel, targets, ridge)
+    n_outputs = targets.shape[1]
+    n_features = rows.shape[1]
+    n_gradients = gradients_of(len(rows), n_features, n_outputs)
+    total = np.zeros(n_features if is_diagonal else (n_features, n_features))
+    for number, start in enumerate(range(0, n_gradients, TILE)):
+        tile = slice(start, min(start + TILE, n_gradients))
+        pulled: Floats = scratch("pulled", (n_outputs, tile.stop - start, n_features), np.float32)
+        pulled[:] = 0.0
+        sums = np.zeros((n_outputs, tile.stop - start, 1), np.float32)
+        for place, others in enumerate(tiles):
+            slopes = _slopes(kernel.tile(number, place)[: tile.stop - start])
+            for output in range(n_outputs):
+                pulls = scratch("pulls", slopes.shape, slopes.dtype)
+                apply(np.multiply, slopes, strengths[others, output], into=pulls)
+                pulled[output] += pulls @ points[others]
+                sums[output, :, 0] += pulls.sum(axis=1)
+        for output in range(n_outputs):
+            gradients = pulled[output] - sums[output] * points[tile]
+            gradients = times(gradients.astype(np.float64), metric) / width**2
+            total += np.einsum("ij,ij->j", gradients, gradients) if is_diagonal else gradients.T @ gradients
+    return total
+
+
+def _slopes(values: Floats) -> Floats:
+    """K b / D of K = exp(-D / b), which is not found again; 0 of rows that lie on each other."""
+    slopes: Floats = scratch("slopes", values.shape, values.dtype)
+    with np.errstate(divide="ignore"):
+        apply(np.log, values, into=slopes)
+    # these have no direction
+    slopes[slopes >= -1e-6] = -np.inf
+    apply(np.divide, values, slopes, into=slopes)
+    return apply(np.negative, slopes, into=slopes)
+
+
+def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
+    """How many of the rows, the first ones, give gradients that are averaged."""
+    work = n_rows * max(n_features, 8) * n_outputs
+    return int(min(n_rows, max(_MULTIPLICATIONS // work, 64)))
+
+
+def metric_of(total: Array, kind: MetricKind) -> Array:
+    """M from summed outer products, scaled so that its trace is d (full) or its largest entry 1 (diagonal).
+
+    A diagonal is (d,), as its sum is. Where all gradients are 0 the identity is left, as a diagonal.
+    """
+    n_features = len(total)
+    trace = float(total.sum() if total.ndim == 1 else np.trace(total))
+    if kind == "none" or not trace > 0:
+        return np.ones(n_features)
+    if kind == "full":
+        return np.asarray(total * (n_features / trace))
+    return np.asarray(total / total.max())
+
+
+def learn_metric(
+    rows: Floats,
+    targets: Array,
+    kind: MetricKind,
+    *,
+    ridge: float = 0.1,
+    rounds: int = 1,
+    start: Array | None = None,
+) -> Array:
+    """M (d, d) of one sample after some rounds; its diagonal (d,) if it has no more.
+
+    The last round is over all rows, those before it over the first half.
+
+    Parameters
+    ----------
+    start : the diagonal before the first round; None: the identity
+    """
+    metric = np.ones(rows.shape[1]) if start is None else start
+    is_diagonal = kind != "full"
+    for number in range(1, (rounds if kind != "none" else 0) + 1):
+        some = slice(len(rows) if number == rounds else (len(rows) + 1) // 2)
+        metric = metric_of(
+            gradient_sum(rows[some], targets[some], metric, ridge, is_diagonal=is_diagonal), kind
+        )
+    return metric
+
+
+def root(metric: Array) -> Array:
+    """L (d, d) with M = L L', for rows x L whose Euclidean distances are the metric's; for diagonals
+    the diagonal (d,).
+    """
+    if metric.ndim == 1:
+        return np.sqrt(metric)
+    values, vectors = np.linalg.eigh(metric)
+    vectors *= np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(vectors)
+
+
+def times(rows: Floats, matrix: Floats) -> Floats:
+    """Rows (n, d) times a matrix (d, d), or the diagonal (d,) of one."""
+    return rows * matrix if matrix.ndim == 1 else rows @ matrix
+
+
+def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKind) -> int:
+    """What :func:`learn_metric` takes of rows in double precision, and then :func:`root`."""
+    if kind == "none":
+        return 0
+    rows, pairs = 8 * n_rows * n_features, 4 * tiled_numbers(n_rows)
+    square = 8 * n_features**2 if kind == "full" else 0
+    # M, what its eigenvectors are found from, twice as much to work in, and they; the pairs' memory is kept
+    rooted = rows + pairs + 5 * square
+    # distances in double precision and what is made of them, and the sums of each output's gradients
+    tile = TILE * (32 * TILE + (4 * n_outputs + 40) * n_features)
+    # rows mapped, and centred in single precision; M, the sum, and what is added to it
+    # what is solved finds the memory of the tiles of the round before it
+    kept = TILE * (24 * TILE + 4 * n_outputs * n_features)
+    solved = kept + iterating_bytes(n_rows, n_outputs)
+    summed = rows + rows // 2 + pairs + max(tile, solved) + 8 * n_rows * n_outputs + 3 * square
+    return max(rooted, summed, 2 * rows + rows // 2 + square)
+
+
+class _Distances:
+    """Euclidean distances of all pairs of centred rows, in single precision, found in double."""
+
+    def __init__(self, rows: Floats) -> None:
+        self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
+
+    def of(self, tile: slice, others: slice) -> Floats:
+        """Distances between the rows of ``tile`` and of ``others``, (n_tile, n_others)."""
+        shape = len(self._squares[tile]), len(self._squares[others])
+        products = scratch("products", shape, np.float64)
+        matmul(-2.0 * self._rows[tile], self._rows[others].T, into=products)
+        products += self._squares[others]
+        products += self._squares[tile, None]
+        apply(np.maximum, products, 0.0, into=products)
+        found: Floats = scratch("apart", products.shape, np.float32)
+        apply(np.sqrt, products, into=found, casting="same_kind")
+        if tile.start == others.start:
+            np.fill_diagonal(found, 0.0)
+        return found
+
+    @staticmethod
+    def similarities(apart: Floats, width: float) -> Floats:
+        """exp(-D / b)."""
+        found: Floats = scratch("similarities", apart.shape, apart.dtype)
+        apply(np.multiply, apart, np.float32(-1.0 / width), into=found)
+        return apply(np.exp, found, into=found)
+
+    def median(self) -> float:
+        """Median distance of pairs (i, n/2 + i) of rows in random order.
+
+        If most distances are 0 it is the median of the others, and if all are 0 it is 1.
+        """
+        half = len(self._rows) // 2
+        apart = self._rows[:half] - self._rows[half : 2 * half]
+        found = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        if not found.any():
+            return 1.0
+        return float(np.median(found) or np.median(found[found > 0]))

@@ -1,0 +1,97 @@
+"""Transforms of single columns before distances are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from distkern.core.tiles import apply
+from distkern.core.types import Array, Floats
+
+TransformKind: TypeAlias = Literal["none", "standard", "normal", "ranks"]
+TRANSFORMS: tuple[TransformKind, ...] = get_args(TransformKind)
+
+N_QUANTILES = 500
+#: of a transformed column in the tiles that are worked on
+_TILE = 2**17
+
+
+@dataclass(frozen=True)
+class Transform:
+    """x' = (g(x) - shift) * factor of each column.
+
+    g is the identity for "none" (one factor for all columns) and "standard"; for "ranks" the share of a
+    sample that is smaller, by interpolation between its quantiles, and for "normal" the normal distribution's
+    quantile of that share. A column that is constant in the sample becomes 0.
+
+    Attributes
+    ----------
+    kind : one of :data:`TRANSFORMS`
+    shift, factor : (d,) float64
+    quantiles : (n_quantiles, d) float64, or None
+    """
+
+    kind: TransformKind
+    shift: Array
+    factor: Array
+    quantiles: Array | None = None
+
+    @classmethod
+    def fit(cls, kind: TransformKind, sample: Floats) -> Transform:
+        """Fit to a sample of rows (n, d): its moments, or 500 of its quantiles in each column."""
+        n_features = sample.shape[1]
+        quantiles = None
+        if kind in ("normal", "ranks"):
+            levels = np.linspace(0.0, 1.0, min(N_QUANTILES, len(sample)))
+            quantiles = np.quantile(sample.astype(np.float64), levels, axis=0)
+        plain = cls(kind, np.zeros(n_features), np.ones(n_features), quantiles)
+        values = plain.apply(sample, np.float64)
+        shift = values.mean(axis=0)
+        spread = np.sqrt(np.square(values - shift).mean(axis=0))
+        # what rounding leaves of a constant column is not a spread
+        spread[spread <= 1e-9 * np.abs(shift)] = 0.0
+        if kind == "none":
+            spread = np.where(spread > 0, np.sqrt(np.square(spread).mean()), 0.0)
+        factor = apply(np.divide, 1.0, spread, into=np.zeros(n_features), where=spread > 0)
+        return cls(kind, shift, factor, quantiles)
+
+    def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
+        """Transformed rows, (n, d) of ``out_dtype``, computed in float64."""
+        out: Floats = np.empty(rows.shape, dtype=out_dtype)
+        step = max(1, _TILE // max(rows.shape[1], 1))
+        for start in range(0, len(rows), step):
+            values = rows[start : start + step].astype(np.float64)
+            if self.quantiles is not None:
+                self._to_levels(values)
+            out[start : start + step] = (values - self.shift) * self.factor
+        return out
+
+    def _to_levels(self, values: Array) -> None:
+        """Turn values (n, d) into g of them, in place."""
+        levels, rising, falling = self._tables
+        for column, own in enumerate(values.T):
+            # a value that many rows have gets the middle of its shares
+            low = np.interp(own, rising[column], levels)
+            high = 1.0 - np.interp(-own, falling[column], levels)
+            own[:] = 0.5 * (low + high)
+        if self.kind == "normal":
+            from scipy.special import ndtri
+
+            end = 0.5 / len(levels)
+            apply(np.clip, values, end, 1.0 - end, into=values)
+            apply(ndtri, values, into=values)
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array, Array]:
+        """Shares, and the quantiles of each column and of its negative, each as rows in memory."""
+        assert self.quantiles is not None
+        rising = np.ascontiguousarray(self.quantiles.T)
+        return np.linspace(0.0, 1.0, rising.shape[1]), rising, np.ascontiguousarray(-rising[:, ::-1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # made again from the quantiles that are sent
+        return {name: value for name, value in vars(self).items() if name != "_tables"}

@@ -1,0 +1,84 @@
+"""Quasi-random draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.core.errors import InputError
+from distkern.core.processes import new_lock
+from distkern.maths.samplers.base import AbstractSampler, CounterStream, Draws
+
+#: dimensions for which SciPy has direction numbers (Joe and Kuo 2008)
+_MAX_DIMENSIONS = 21201
+#: points of SciPy's sequence
+_MAX_POINTS = 2**30
+
+
+@dataclass(frozen=True)
+class QuasiMonteCarlo(AbstractSampler):
+    """Points of one scrambled Sobol sequence (Avron et al. 2016): block j has the points j F to (j + 1) F.
+
+    Each point by itself is uniform. The sequence is skipped to the block's first point, from where the last
+    block ended if that lies before it. Better than independent draws in all dimensions, and by far the best
+    below about 10; from 100 on orthogonal draws are better (measured).
+    """
+
+    name = "quasi_monte_carlo"
+    process_bytes: ClassVar[int] = 72 * 2**20
+
+    def uniforms(self, draws: Draws, per_draw: int) -> NDArray[np.float64]:
+        if per_draw > _MAX_DIMENSIONS:
+            raise InputError(
+                f"sampler quasi_monte_carlo has {_MAX_DIMENSIONS} dimensions at most, and this kernel needs "
+                f"{per_draw}",
+                where="sampler",
+                hint="use orthogonal (rbf, matern) or monte_carlo",
+            )
+        first = draws.n_before
+        if first + draws.n_draws > _MAX_POINTS:
+            raise InputError(
+                f"sampler quasi_monte_carlo has {_MAX_POINTS} draws at most",
+                where="sampler",
+                hint="use monte_carlo",
+            )
+        points = _sequence(int(draws.shared_words(CounterStream.SCRAMBLE, 1)[0]), per_draw).take(
+            first, draws.n_draws
+        )
+        return points[draws.positions]
+
+
+class _Sequence:
+    """A scrambled Sobol sequence that threads share."""
+
+    def __init__(self, seed: int, n_dimensions: int) -> None:
+        # imported here because it costs a worker's memory
+        from scipy.stats.qmc import Sobol
+
+        generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
+        self._engine: Any = Sobol(n_dimensions, scramble=True, seed=generator)
+        self._lock = new_lock()
+
+    def take(self, first: int, count: int) -> NDArray[np.float64]:
+        """Points ``first`` to ``first + count``, in the middle of their cells of width 2^-30."""
+        import warnings
+
+        with self._lock, warnings.catch_warnings():
+            # blocks need not have a power of two of draws, though they are better if they do
+            warnings.simplefilter("ignore", UserWarning)
+            if self._engine.num_generated > first:
+                self._engine.reset()
+            ahead = first - self._engine.num_generated
+            if ahead:
+                self._engine.fast_forward(ahead)
+            points: NDArray[np.float64] = self._engine.random(count)
+        return points + 2.0**-31
+
+
+@lru_cache(maxsize=4)
+def _sequence(seed: int, n_dimensions: int) -> _Sequence:
+    return _Sequence(seed, n_dimensions)

@@ -1,0 +1,275 @@
+"""The page's sections and plots: pure functions of a run's history and the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from distkern.core.text import in_bytes, in_number, in_percent, in_time
+from distkern.show.live.history import ClusterView, PassView, RunHistory, WorkerView, clock
+from distkern.show.page import Axis, Curve, Html, Plot, bar, heading, joined, key, note, table, text
+from distkern.show.page import tiles as tile_row
+from distkern.show.passes import pass_sections
+from distkern.show.style import STYLES, WORKERS, short_number
+from distkern.show.templates import TEMPLATES
+
+#: x axis of the stages' plots -> key of their metrics, and label
+POSITIONS = {
+    "passes": ("passes", "passes over the data"),
+    "seconds": ("seconds", "seconds"),
+    "stages": ("stage", "stage"),
+}
+#: facts of a run that are drawn beside its memory
+LIMITS = {
+    "memory_limit": "limit of a worker",
+    "planned_worker_bytes": "planned peak of a worker",
+    "planned_driver_bytes": "planned peak of the driver",
+}
+_ERRORS = {f"{rows}_error": rows for rows in ("train", "validation", "test")}
+_PEAKS = {f"{process}_peak_rss_bytes": process for process in ("worker", "driver")}
+#: shown elsewhere on the page, or a count without a curve worth drawing
+_DRAWN = {"stage", "passes", "seconds", "objective", "peak_rss_bytes", *_ERRORS, *_PEAKS}
+#: listed after the solver's own figures
+_KNOWN = (
+    "model_size",
+    "training_seconds",
+    "feature_accesses",
+    "feature_accesses_nonzero",
+    "rows_read",
+    "bytes_read",
+)
+
+
+def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
+    """The page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
+    key, label = POSITIONS[over]
+    x, seconds = Axis(label), Axis("seconds", from_zero=True)
+    count, size = Axis(from_zero=True), Axis(kind="bytes", from_zero=True)
+    words = quantity.replace("_", " ")
+    squared = run is not None and run.squared
+    of_errors = "Root mean squared error" if squared else "Error in percent"
+
+    def curves(kinds: Mapping[str, str], factor: float = 1.0) -> list[Curve]:
+        return [] if run is None else _curves(run, key, kinds, factor)
+
+    return {
+        "objective": Plot("Objective", x, Axis(kind="log"), curves({"objective": "figure"})),
+        "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
+        "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
+        "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
+        "rows": Plot("Rows a second", seconds, count, _rates(run, 0)),
+        "bytes": Plot("Bytes a second", seconds, size, _rates(run, 1)),
+    }
+
+
+def _curves(run: RunHistory, key: str, kinds: Mapping[str, str], factor: float = 1.0) -> list[Curve]:
+    """Quantities of the stages (key -> kind); stages that lack one, or their position, are left out."""
+    curves = []
+    for quantity, kind in kinds.items():
+        pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
+        x, y = tuple(at for at, _ in pairs), tuple(found for _, found in pairs)
+        if x:
+            label = quantity.removesuffix("_peak_rss_bytes").replace("_", " ")
+            curves.append(Curve(label, x, y, STYLES[kind]))
+    return curves
+
+
+def _memory_curves(run: RunHistory, key: str) -> list[Curve]:
+    """Peaks of the largest worker and of the driver, and what limit and plan allow."""
+    # without workers their peak is 0
+    curves = [curve for curve in _curves(run, key, _PEAKS) if any(curve.y)]
+    places = [stage[key] for stage in run.stages if key in stage]
+    for name, label in LIMITS.items():
+        limit = run.facts.get(name)
+        if isinstance(limit, (int, float)) and limit > 0 and places:
+            ends = (min(places), max(places))
+            curves.append(Curve(label, ends, (float(limit),) * 2, STYLES["limit"], label))
+    return curves
+
+
+def _rates(run: RunHistory | None, quantity: int) -> list[Curve]:
+    """Rows (0) or bytes (1) a second over the seconds of the run."""
+    if run is None:
+        return []
+    label = ("rows a second", "bytes a second")[quantity]
+    return [Curve(label, *run.rates.rates(quantity), replace(STYLES["figure"], marker=""))]
+
+
+def quantities(run: RunHistory | None) -> list[str]:
+    """Figures of the stages that can be drawn beside the fixed plots, the solver's own first."""
+    last = {} if run is None else run.last
+    names = dict.fromkeys(["model_size", *(name for name in last if name not in _DRAWN)])
+    return [*(name for name in names if name not in _KNOWN), *(name for name in _KNOWN if name in names)]
+
+
+#: lines of a table before the rest is summed up
+MOST_WORKERS, MOST_EVENTS = 40, 60
+_UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows it keeps"
+
+
+def cluster_line(cluster: ClusterView) -> Html:
+    """The cluster in a line."""
+    threads = sum(worker.threads for worker in cluster.workers)
+    memory = sum(worker.memory for worker in cluster.workers)
+    limit = sum(worker.memory_limit for worker in cluster.workers)
+    count = len(cluster.workers)
+    kept = f"{in_bytes(memory)} of {in_bytes(limit)}" if limit else in_bytes(memory)
+    workers = f"{count} {'worker' if count == 1 else 'workers'}, {threads} threads, {kept}"
+    return note(f"{cluster.address}: {workers if count else 'no workers'}", "quiet")
+
+
+def now(run: RunHistory | None) -> Html:
+    """The run's name, its newest figures and the pass under way."""
+    if run is None:
+        return note(
+            Html("No run yet. <code>distkern train</code> with this scheduler shows its progress here."),
+            "quiet",
+        )
+    return joined(heading(run.name), tile_row(_figures(run)), pass_line(run))
+
+
+def _figures(run: RunHistory) -> dict[str, str]:
+    """The newest figures of a run, errors in percent or as roots of mean squares."""
+    last, in_error = run.last, in_number if run.squared else in_percent
+    figures = {
+        "state": run.state,
+        "stage": _stage(run),
+        "time left": _left(run),
+        "time": in_time(run.seconds),
+        "test error": in_error(last.get("test_error")),
+        "train error": in_error(last.get("train_error")),
+        "objective": in_number(last.get("objective")),
+        "passes": in_number(last.get("passes")),
+        "size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
+    }
+    if run.state != "running":
+        del figures["time left"]
+    return figures
+
+
+def _stage(run: RunHistory) -> str:
+    """The stage under way of how many, or the last one of a run that is over, which may end before."""
+    of, last = run.start.get("stages"), run.last.get("stage")
+    if run.state != "running":
+        return "-" if last is None else f"{last:.0f}"
+    now = run.step.stage if run.step is not None else last
+    return "-" if now is None else f"{now:.0f} of {of}" if of else f"{now:.0f}"
+
+
+def _left(run: RunHistory) -> str:
+    left = run.clock.left(run.heard)
+    return "-" if left is None else f"about {in_time(left)}"
+
+
+def pass_line(run: RunHistory) -> Html:
+    """The pass under way: a bar, rows and tasks, rates; a strip of its tasks by worker."""
+    step = run.step
+    if step is None or run.state != "running":
+        return Html()
+    stage = f"stage {step.stage}: " if step.stage else ""
+    return joined(TEMPLATES.row(stage + step.name, pass_text(step)), bar(step.share), strip(run, step))
+
+
+def pass_text(step: PassView) -> str:
+    """The progress of a pass as text."""
+    if step.finished:
+        return f"done in {in_time(step.heard - step.started)}"
+    words = f"{step.tasks_done:,} of {step.tasks:,} {'rounds' if step.unit == 'rounds' else 'tasks'}"
+    if step.unit == "rows":
+        words += f", {step.rows_done:,} of {step.rows:,} rows"
+        if step.rows_done:
+            words += f", {short_number(step.rows_per_second)} rows/s, {in_bytes(step.bytes_per_second)}/s"
+    return words
+
+
+def strip(run: RunHistory, step: PassView) -> Html:
+    """The tasks of a pass along the data, each in the colour of the worker that did it."""
+    if not run.tasks.done or run.tasks.name != step.name.replace(" ", "-") or step.tasks < 2:
+        return Html()
+    order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
+    cells = [
+        (worker_colour(order.get(worker, 0)), f"{0.25 + 0.75 * share:.2f}" if share else "")
+        for share, worker in run.tasks.cells(step.tasks)
+    ]
+    return Html(TEMPLATES.strip(cells))
+
+
+def worker_colour(place: int) -> str:
+    """The shade of a worker."""
+    shade = WORKERS[place % len(WORKERS)]
+    return f"color-mix(in srgb, {STYLES['worker'].css} {shade}%, var(--paper))"
+
+
+def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
+    """The workers: their memory against their limits, and the tasks that each did for the run."""
+    title = heading("Workers")
+    if not cluster.workers:
+        return joined(title, note("The scheduler has no workers; runs wait for one.", "warn"))
+    by_worker = {} if run is None else run.tasks.by_worker
+    of_pass = {} if run is None else run.tasks.now_by_worker
+    order = {worker: place for place, worker in enumerate(by_worker)}
+    counted = run is not None and run.step is not None and run.step.unit != "rounds"
+    rows = []
+    for worker in cluster.workers[:MOST_WORKERS]:
+        mark = TEMPLATES.square(worker_colour(order[worker.address])) if worker.address in order else ""
+        rows.append(
+            (
+                joined(mark, worker.address),
+                _memory(worker),
+                f"{worker.cpu:.0f} %",
+                str(worker.processing),
+                f"{of_pass.get(worker.address, 0):,}" if counted else "-",
+                f"{by_worker.get(worker.address, 0):,}",
+            )
+        )
+    header = {
+        "worker": "",
+        "memory": "resident now, of the worker's limit",
+        "CPU": "share of one core",
+        "under way": "tasks of all clients",
+        "tasks\u00a0of this\u00a0pass": _UNCOUNTED,
+        "tasks\u00a0of the\u00a0run": _UNCOUNTED,
+    }
+    more = len(cluster.workers) - len(rows)
+    rest = note(f"and {more:,} more workers" if more > 0 else "", "quiet")
+    return joined(title, table(header, rows, "numbers named"), rest)
+
+
+def _memory(worker: WorkerView) -> Html:
+    if not worker.memory_limit:
+        return text(in_bytes(worker.memory))
+    share = worker.memory / worker.memory_limit
+    filled = bar(share, "var(--warn)" if share > 0.9 else STYLES["worker"].css)
+    return joined(f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}", filled)
+
+
+def where_time_went(run: RunHistory | None) -> Html:
+    """Passes by name: how often, how long, how fast, and how long the driver waited."""
+    totals = () if run is None else run.passes.totals
+    return joined(heading("Where the time went"), pass_sections(totals)) if totals else Html()
+
+
+def events(run: RunHistory | None) -> Html:
+    """The events of the run, newest first."""
+    if run is None or not run.notes:
+        return Html()
+    rows = []
+    for when, kind, words in reversed(list(run.notes)[-MOST_EVENTS:]):
+        shade = "warn" if kind in ("worker lost", "stopped") else ""
+        since = TEMPLATES.marked("quiet", in_time(max(when - run.began, 0.0)))
+        rows.append((clock(when), since, TEMPLATES.marked(shade, kind), words))
+    return joined(heading("Events"), TEMPLATES.boxed("events", table((), rows, "events")))
+
+
+def legend(run: RunHistory | None) -> Html:
+    """The key of colours, dashes and markers."""
+    if run is None or not run.stages:
+        return Html()
+    kinds = [
+        kind for kind in ("train", "validation", "test") if any(f"{kind}_error" in s for s in run.stages)
+    ]
+    styles = {f"{kind} error": STYLES[kind] for kind in kinds}
+    styles |= {"largest worker": STYLES["worker"], "driver": STYLES["driver"]}
+    if any(name in run.facts for name in LIMITS):
+        styles["limit and plan"] = STYLES["limit"]
+    return note(key(styles), "quiet")

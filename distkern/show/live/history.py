@@ -1,0 +1,409 @@
+"""Histories of runs and the current cluster as values, bounded for any number of events."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from distkern.core.text import SQUARED, in_bytes, in_time, is_before
+from distkern.engine.events import Event
+from distkern.show.clock import Clock
+from distkern.show.passes import PassRecorder
+
+#: cells of the strip that shows a pass; with more tasks, several share a cell
+CELLS = 160
+#: workers counted by name; beyond that (a changing cluster) the oldest are forgotten
+MOST_WORKERS = 500
+#: buckets of a timeline; when a run outgrows them, neighbours are merged
+BUCKETS = 400
+#: width of a bucket at the start, in seconds
+FIRST_WIDTH = 0.5
+
+
+@dataclass(frozen=True)
+class WorkerView:
+    """A worker: memory in bytes (limit 0: none), ``cpu`` in percent of one core."""
+
+    address: str
+    name: str
+    threads: int
+    processing: int
+    memory: int
+    memory_limit: int
+    cpu: float
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """The scheduler's address and its workers."""
+
+    address: str
+    workers: tuple[WorkerView, ...]
+
+
+class Tasks:
+    """Finished tasks of a run by worker, and of the current pass by position.
+
+    Keys of tasks are (token of the pass, number), as in the engine's graphs; tasks of a pass that maps the
+    data end in ``-map`` and are numbered along the data.
+    """
+
+    def __init__(self) -> None:
+        self.by_worker: dict[str, int] = {}
+        self.now_by_worker: dict[str, int] = {}
+        #: place in the pass -> worker that did it; empty where tasks are not numbered along the data
+        self.done: dict[int, str] = {}
+        self.name = ""
+        self._token = ""
+
+    def finished(self, key: Any, worker: str) -> None:
+        """Count a finished task; keys of other programs are ignored."""
+        found = engine_key(key)
+        if found is None:
+            return
+        token, number = found
+        name = token.removeprefix("distkern-").rsplit("-", 2)[0] if token.endswith("-map") else "call"
+        if token != self._token:
+            if name != self.name or name != "call":
+                # calls come in batches, each with a token of its own
+                self.now_by_worker, self.done = {}, {}
+            self._token, self.name = token, name
+        if name != "call":
+            self.done[number] = worker
+        self.now_by_worker[worker] = self.now_by_worker.get(worker, 0) + 1
+        self.by_worker[worker] = self.by_worker.get(worker, 0) + 1
+        if len(self.by_worker) > MOST_WORKERS:
+            del self.by_worker[next(iter(self.by_worker))]
+
+    def cells(self, tasks: int) -> list[tuple[float, str]]:
+        """At most :data:`CELLS` cells of a pass: the finished share of each, and its main worker."""
+        count = min(CELLS, tasks)
+        cells: list[dict[str, int]] = [{} for _ in range(count)]
+        for number, worker in self.done.items():
+            if number < tasks:
+                cell = cells[number * count // tasks]
+                cell[worker] = cell.get(worker, 0) + 1
+        answer = []
+        for place, cell in enumerate(cells):
+            size = -(-(place + 1) * tasks // count) - -(-place * tasks // count)
+            answer.append((sum(cell.values()) / max(size, 1), max(cell, key=cell.__getitem__, default="")))
+        return answer
+
+
+def engine_key(key: Any) -> tuple[str, int] | None:
+    """Token and number of an engine task that reads data; None for any other key."""
+    if not isinstance(key, tuple) or len(key) != 2:
+        return None
+    token, number = key
+    if not isinstance(token, str) or not isinstance(number, int) or not token.startswith("distkern-"):
+        return None
+    if token.endswith("-map") or token.startswith("distkern-call-"):
+        return token, number
+    return None
+
+
+class Timeline:
+    """Amounts of several quantities over time since the start, in at most :data:`BUCKETS` buckets.
+
+    Parameters
+    ----------
+    quantities : number of quantities
+    """
+
+    def __init__(self, quantities: int) -> None:
+        self.width = FIRST_WIDTH
+        self._sums: list[list[float]] = [[] for _ in range(quantities)]
+
+    def add(self, start: float, end: float, *amounts: float) -> None:
+        """Spread the amounts evenly over the seconds from ``start`` to ``end`` (since the run's start)."""
+        start, end = max(start, 0.0), max(end, 0.0)
+        while end >= self.width * BUCKETS:
+            self._merge()
+        first, last = int(start / self.width), int(end / self.width)
+        for sums, amount in zip(self._sums, amounts, strict=True):
+            sums.extend([0.0] * (last + 1 - len(sums)))
+            if first >= last:
+                sums[last] += amount
+                continue
+            for bucket in range(first, last + 1):
+                covered = min(end, (bucket + 1) * self.width) - max(start, bucket * self.width)
+                sums[bucket] += amount * covered / (end - start)
+
+    def rates(self, quantity: int) -> tuple[list[float], list[float]]:
+        """Middles of the buckets in seconds, and the quantity per second in each.
+
+        The last bucket is left out until it is full, since its rate would be too low.
+        """
+        sums = self._sums[quantity]
+        if len(sums) < 2:
+            return [], []
+        times = [(bucket + 0.5) * self.width for bucket in range(len(sums) - 1)]
+        return times, [amount / self.width for amount in sums[:-1]]
+
+    def _merge(self) -> None:
+        self.width *= 2
+        self._sums = [
+            [sum(sums[bucket : bucket + 2]) for bucket in range(0, len(sums), 2)] for sums in self._sums
+        ]
+
+
+#: how much is kept: runs, stages of a run, names of passes of a run, lines of its list of events
+MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
+
+
+_ERRORS = ("train_error", "validation_error", "test_error")
+#: figures of a stage that say how good its model is
+_OF_MODEL = {
+    f"{rows}_{figure}"
+    for rows in ("train", "validation", "test")
+    for figure in ("error", "rmse", "mae", "r2")
+}
+
+
+def clock(when: float) -> str:
+    """A time of the day."""
+    return time.strftime("%H:%M:%S", time.localtime(when))
+
+
+@dataclass
+class PassView:
+    """The current or last pass, and its progress."""
+
+    name: str
+    stage: int
+    tasks: int
+    rows: int
+    bytes: int
+    started: float
+    tasks_done: int = 0
+    rows_done: int = 0
+    bytes_done: int = 0
+    heard: float = 0.0
+    finished: bool = False
+    unit: str = "rows"
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows a second since the pass started."""
+        return self.rows_done / max(self.heard - self.started, 1e-9)
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes a second since the pass started."""
+        return self.bytes_done / max(self.heard - self.started, 1e-9)
+
+    @property
+    def share(self) -> float:
+        """The finished part, from 0 to 1."""
+        return self.tasks_done / self.tasks if self.tasks else 0.0
+
+
+@dataclass
+class RunHistory:
+    """A run, built from its events.
+
+    Attributes
+    ----------
+    facts : id, algorithm, data, out and other facts from the driver
+    start : the fields of ``run_started``
+    state : "running", "finished" or "stopped" (the driver left before the run finished)
+    stages : figures of each finished stage, thinned out evenly beyond :data:`MOST_STAGES`
+    began, heard : time of the first and of the last event, by the driver's clock
+    received : time of the last event, by the scheduler's clock
+    squared : errors are roots of mean squares instead of shares of rows
+    """
+
+    facts: dict[str, Any]
+    began: float
+    start: dict[str, Any] = field(default_factory=dict)
+    state: str = "running"
+    stages: list[dict[str, float]] = field(default_factory=list)
+    step: PassView | None = None
+    passes: PassRecorder = field(default_factory=PassRecorder)
+    clock: Clock = field(default_factory=Clock)
+    tasks: Tasks = field(default_factory=Tasks)
+    rates: Timeline = field(default_factory=lambda: Timeline(2))
+    notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
+    heard: float = 0.0
+    received: float = 0.0
+    squared: bool = False
+    _before: float = 0.0
+    _stride: int = 1
+    _seen_stages: int = 0
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return str(self.facts["id"])
+
+    @property
+    def name(self) -> str:
+        """The run in a few words: algorithm, data and model."""
+        algorithm = str(self.facts.get("algorithm") or self.start.get("algorithm") or "run")
+        data = PurePath(str(self.facts.get("data") or "")).name
+        out = PurePath(str(self.facts.get("out") or "")).name
+        return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
+
+    @property
+    def last(self) -> dict[str, float]:
+        """The newest stage's figures; empty before the first."""
+        return self.stages[-1] if self.stages else {}
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the run so far, including those before it was resumed."""
+        return self._before + max(self.heard - self.began, 0.0)
+
+    def add(self, event: Event, received: float) -> None:
+        """Take in an event; unknown kinds change only the time of the last one."""
+        self.heard, self.received = event.time, received
+        self.clock(event)
+        handler = getattr(self, f"_{event.kind}", None)
+        if handler is not None:
+            handler(event)
+
+    def stop(self, received: float) -> None:
+        """Note that the driver left."""
+        if self.state == "running":
+            self.state, self.received = "stopped", received
+            self._note(self.heard, "stopped", "the driver left before the run had finished")
+
+    def _note(self, time: float, kind: str, text: str) -> None:
+        self.notes.append((time, kind, text))
+
+    def _run_started(self, event: Event) -> None:
+        self.start, self.state = dict(event.fields), "running"
+        self.passes(event)
+        resumed = event.fields.get("resumed_from")
+        text = f"{event['n_rows']:,} rows x {event['n_features']:,} features"
+        self._note(event.time, "started", text)
+        if resumed is not None:
+            self._note(event.time, "resumed", f"from the checkpoint of stage {resumed}")
+
+    def _pass_started(self, event: Event) -> None:
+        self.step = self._begun(event, event["bytes"])
+
+    def _pass_progress(self, event: Event) -> None:
+        step = self.step
+        if step is None or step.name != event["name"] or step.finished:
+            step = self.step = self._begun(event, event["bytes_done"])
+        step.tasks_done = int(event["tasks_done"])
+        self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
+
+    def _begun(self, event: Event, n_bytes: float) -> PassView:
+        counts = (int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), int(n_bytes))
+        unit = str(event.fields.get("unit", "rows"))
+        return PassView(str(event["name"]), *counts, event.time, heard=event.time, unit=unit)
+
+    def _pass_finished(self, event: Event) -> None:
+        if len(self.passes.totals) < MOST_PASSES or event["name"] in {t.name for t in self.passes.totals}:
+            self.passes(event)
+        step = self.step
+        if step is None or step.name != event["name"]:
+            return
+        self._advance(step, event.time, int(event["rows"]), int(event["bytes"]))
+        step.tasks_done, step.finished = step.tasks, True
+
+    def _advance(self, step: PassView, time: float, rows: int, bytes_: int) -> None:
+        new_rows, new_bytes = max(0, rows - step.rows_done), max(0, bytes_ - step.bytes_done)
+        self.rates.add(step.heard - self.began, time - self.began, new_rows, new_bytes)
+        step.rows_done, step.bytes_done, step.heard = rows, bytes_, time
+
+    def _stage_finished(self, event: Event) -> None:
+        metrics = event["metrics"]
+        self.squared = metrics.get("error") == SQUARED
+        numbers = {
+            str(name): float(value)
+            for name, value in metrics.items()
+            if isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            # before anything is learned, an error is of no model
+            and not (is_before(metrics) and name in _OF_MODEL)
+        }
+        if self.squared:
+            numbers.update({name: math.sqrt(numbers[name]) for name in _ERRORS if name in numbers})
+        self._before = max(0.0, numbers.get("seconds", 0.0) - (event.time - self.began))
+        if self._seen_stages % self._stride and self.stages:
+            # between two kept stages the last place always shows the newest
+            self.stages[-1] = numbers
+        else:
+            self.stages.append(numbers)
+        self._seen_stages += 1
+        if len(self.stages) > MOST_STAGES:
+            self.stages = self.stages[::2]
+            self._stride *= 2
+            self._seen_stages = (len(self.stages) - 1) * self._stride + 1
+
+    def _checkpoint_saved(self, event: Event) -> None:
+        text = f"of stage {event['stage']}, in {in_time(event['seconds'])}"
+        self._note(event.time, "checkpoint", text)
+
+    def _worker_lost(self, event: Event) -> None:
+        self._note(event.time, "worker lost", f"{event['address']}; its tasks run again elsewhere")
+
+    def _message(self, event: Event) -> None:
+        self._note(event.time, "message", str(event["text"]))
+
+    def _run_finished(self, event: Event) -> None:
+        self.state = "finished"
+        peak = self.last.get("peak_rss_bytes")
+        memory = f", largest process {in_bytes(peak)}" if peak else ""
+        self._note(event.time, "finished", f"{event['result']} after {in_time(event['seconds'])}{memory}")
+
+    def _run_stopped(self, event: Event) -> None:
+        self._note(event.time, "stopped", f"{event['result']} in stage {event['stage']}")
+
+
+class Histories:
+    """The newest :data:`MOST_RUNS` runs of this scheduler.
+
+    ``belongs`` says from a run's facts whether the run is one of this scheduler; others are ignored.
+    """
+
+    def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
+        self._belongs = belongs
+        self.runs: dict[str, RunHistory] = {}
+        self.refused = 0
+
+    def add(self, record: Any, received: float) -> None:
+        """Take in a forwarder's message: a run's facts and some of its events, oldest first.
+
+        Any client of the scheduler can write to the topic, so other records are counted in ``refused`` and
+        ignored.
+        """
+        try:
+            facts, events = dict(record["run"]), record["events"]
+            if not self._belongs(facts):
+                return
+            run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
+            for event in events:
+                fields = event["fields"]
+                if not isinstance(fields, Mapping):
+                    raise TypeError("fields is not a mapping")
+                run.add(Event(str(event["kind"]), dict(fields), float(event["time"])), received)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            self.refused += 1
+
+    def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
+        run = RunHistory(facts, began, heard=began)
+        self.runs[run.id] = run
+        if len(self.runs) > MOST_RUNS:
+            over = [run.id for run in self.runs.values() if run.state != "running"] or list(self.runs)
+            del self.runs[over[0]]
+        return run
+
+    def of_client(self, client: str) -> RunHistory | None:
+        """The newest running run of a client of the scheduler."""
+        for run in reversed(self.runs.values()):
+            if run.state == "running" and run.facts.get("client") == client:
+                return run
+        return None
+
+    def newest_first(self) -> list[RunHistory]:
+        """All runs, the latest first."""
+        return list(reversed(self.runs.values()))

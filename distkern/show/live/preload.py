@@ -1,0 +1,166 @@
+"""The page on a scheduler: ``dask scheduler --preload distkern.show.live.preload``, or from a client."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bokeh.application import Application
+from bokeh.application.handlers.function import FunctionHandler
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol.pickle import cloudpickle
+
+from distkern.show.live.forward import TOPIC
+from distkern.show.live.history import ClusterView, Histories, RunHistory, WorkerView, engine_key
+from distkern.show.live.page import open_page
+
+#: name of the plugin and of the page
+NAME = "distkern"
+
+
+class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
+    """Serves ``/distkern`` on the scheduler's dashboard.
+
+    It is registered once per scheduler, for any number of runs. Earlier events are read from the topic, where
+    the scheduler keeps 1000 messages.
+    """
+
+    name = NAME
+    idempotent = True
+
+    def __init__(self) -> None:
+        self.histories = Histories(self._belongs)
+        self._scheduler: Any = None
+
+    async def start(self, scheduler: Any) -> None:
+        self._scheduler = scheduler
+        for received, message in scheduler.get_events(TOPIC):
+            self.histories.add(message, received)
+        serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
+
+    def _belongs(self, facts: Mapping[str, Any]) -> bool:
+        """Whether a run belongs to this scheduler: it was started here, or its client has connected since.
+
+        A message for a scheduler that died may reach the next one at its address after its sender is gone.
+        """
+        started_here = facts.get("scheduler") in (None, "", self._scheduler.id)
+        return started_here or facts.get("client") in self._scheduler.clients
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        if topic == TOPIC:
+            self.histories.add(msg, time.time())
+
+    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
+        # called for every task of everybody: the cheap test comes first
+        if finish != "memory" or start != "processing" or engine_key(key) is None:
+            return
+        run = self._run_of(self._scheduler.tasks.get(key))
+        if run is not None:
+            run.tasks.finished(key, str(kwargs.get("worker", "")))
+
+    def _run_of(self, task: Any) -> RunHistory | None:
+        for client in (task.who_wants or ()) if task is not None else ():
+            run = self.histories.of_client(client.client_key)
+            if run is not None:
+                return run
+        return None
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        for run in self.histories.runs.values():
+            if run.facts.get("client") == client:
+                run.stop(time.time())
+
+    def cluster(self) -> ClusterView:
+        """The current workers."""
+        workers = tuple(
+            WorkerView(
+                str(worker.address),
+                str(worker.name),
+                int(worker.nthreads),
+                len(worker.processing),
+                int(worker.metrics.get("memory", 0)),
+                int(worker.memory_limit or 0),
+                float(worker.metrics.get("cpu", 0.0)),
+            )
+            for worker in self._scheduler.workers.values()
+        )
+        return ClusterView(str(self._scheduler.address), workers)
+
+
+def serve(scheduler: Any, modify: Any) -> None:
+    """Add a Bokeh page to the dashboard of a running scheduler.
+
+    It replaces the page of an earlier plugin of the same scheduler.
+    """
+    import dask
+    from bokeh.server.util import create_hosts_allowlist
+    from distributed.dashboard.core import DaskBokehTornado
+
+    application = scheduler.http_application
+    for old in [known for known in application.applications if getattr(known, "_distkern", False)]:
+        application.applications.remove(old)
+    settings = dict(dask.config.get("distributed.scheduler.dashboard.bokeh-application"))
+    origins = create_hosts_allowlist(settings.pop("allow_websocket_origin"), scheduler.http_server.port)
+    pages = DaskBokehTornado(
+        {f"/{NAME}": Application(FunctionHandler(modify))},
+        prefix="/",
+        use_index=False,
+        extra_websocket_origins=origins,
+        absolute_url="",
+        **settings,
+    )
+    pages._distkern = True
+    application.add_application(pages)
+    pages.initialize(io_loop=scheduler.loop)
+    pages.start()
+
+
+async def dask_setup(scheduler: Any) -> None:
+    """Called by Dask with the scheduler that starts."""
+    plugin = DashboardPlugin()
+    await plugin.start(scheduler)
+    scheduler.add_plugin(plugin, name=NAME, idempotent=True)
+
+
+#: modules that travel by value: the plugin's and all that it uses
+TRAVELLING = (
+    "distkern.show.live.forward",
+    "distkern.show.live.fragments",
+    "distkern.show.live.history",
+    "distkern.show.live.page",
+    "distkern.show.live.preload",
+    "distkern.engine.events",
+    "distkern.show.clock",
+    "distkern.show.style",
+    "distkern.show.page",
+    "distkern.show.passes",
+    "distkern.show.plots",
+    "distkern.show.templates",
+    "distkern.core.text",
+)
+
+
+def install_page(client: Any) -> str:
+    """Register the plugin on the client's scheduler if it is missing; return the URL of the page."""
+    with _by_value():
+        client.register_plugin(DashboardPlugin(), name=NAME)
+    link = str(client.dashboard_link or "")
+    return link.removesuffix("/").removesuffix("/status") + f"/{NAME}"
+
+
+@contextlib.contextmanager
+def _by_value() -> Iterator[None]:
+    # a scheduler may have another distkern, or none
+    known = set(cloudpickle.list_registry_pickle_by_value())
+    modules = [importlib.import_module(name) for name in TRAVELLING if name not in known]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)

@@ -1,0 +1,263 @@
+"""Stages of a run in the report: the choice of the model, plots and a table, for any solver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from distkern.core.choices import Compared
+from distkern.core.text import SQUARED, error_name, in_bytes, in_error, in_number, in_time, is_before
+from distkern.show.metrics import FIELDS
+from distkern.show.page import Axis, Curve, Html, Plot, Plots, heading, joined, note, table, text
+from distkern.show.style import STYLES, short_number
+
+#: rows of the table; a run of more stages shows the first, the last and some between
+MOST_ROWS = 60
+#: columns that a page has room for in its ordinary type
+MOST_WIDE_COLUMNS = 12
+#: stages that are not drawn over seconds
+_FEW = 3
+#: figures of the solver's own that get a plot
+MOST_OWN = 6
+_PLAIN, _SIZE = Axis(), Axis(kind="bytes", from_zero=True)
+
+Metrics: TypeAlias = Mapping[str, Any]
+Cell: TypeAlias = Callable[[Any], str]
+
+#: training rows, test rows, rows held out for choosing
+_ERRORS = (("train", "train_error"), ("test", "test_error"), ("validation", "validation_error"))
+#: of real targets, beside the errors above
+FIGURES_OF_TARGETS = tuple(f"{split}_{figure}" for figure in ("mae", "r2") for split in ("train", "test"))
+#: keys that have a plot or a column of their own, or that no reader asks for
+_COMMON = {
+    *FIELDS,
+    "validation_error",
+    "training_seconds",
+    "driver_peak_rss_bytes",
+    "worker_peak_rss_bytes",
+    "change",
+    *FIGURES_OF_TARGETS,
+    "train_rmse",
+    "test_rmse",
+    "ended",
+    "warnings",
+}
+
+
+def choice_sections(history: Sequence[Metrics]) -> list[Html]:
+    """The chosen model, the reason, and the held-out loss of each candidate; the chosen one is marked."""
+    last = history[-1] if history else {}
+    notes = [note(line) for line in last.get("notes", ())]
+    compared = [Compared(**facts) for facts in last.get("candidates", ())]
+    if not compared:
+        return [heading("Chosen model"), *notes] if notes else []
+    header = {"candidate": "", "cost": "of its trial", "loss": "mean loss on held-out rows"}
+    names = [one.name for one in compared]
+    tried = [
+        (
+            one.name if names.count(one.name) == 1 else f"{one.name}, {one.n_functions:,} functions",
+            one.cost or "-",
+            f"{one.loss:.4g}",
+        )
+        for one in compared
+    ]
+    chosen = next((place for place, one in enumerate(compared) if one.chosen), None)
+    losses = note(
+        "Losses on different rows do not compare; the last two candidates learned from most.", "quiet"
+    )
+    return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), losses]
+
+
+def stage_plots(history: Sequence[Metrics]) -> Plots:
+    """Plot objective, errors, peak memory and the solver's own figures, one small plot each.
+
+    The x axis is passes; rounds for a solver that counts them; or seconds (stages if there are few) where
+    passes do not grow, as rounds over resident rows read nothing.
+    """
+    passes = [float(metrics["passes"]) for metrics in history]
+    if _varies(history, "rounds"):
+        label, x = "rounds", [float(metrics["rounds"]) for metrics in history]
+    elif len(passes) > 2 and passes[-1] == passes[1]:
+        # the last of few stages does all the work, after others that only prepare it
+        key, label = ("seconds", "seconds") if len(passes) > _FEW else ("stage", "stages")
+        x = [float(metrics[key]) for metrics in history]
+    else:
+        label, x = "passes over the data", passes
+
+    def plot(title: str, curves: Sequence[tuple[str, str, Sequence[Any]]], axis: Axis = _PLAIN) -> None:
+        drawn = [Curve(name, x, values, STYLES[style]) for name, style, values in curves]
+        if any(value is not None for curve in drawn for value in curve.y):
+            kind: Any = "whole" if label == "stages" else "number"
+            plots.append(Plot(title, Axis(label, kind, within=(min(x), max(x))), axis, drawn))
+
+    plots: list[Plot] = []
+    squared = squared_errors(history)
+    of_errors = "Root mean squared error" if squared else "Error in percent"
+    errors = {key: [_drawn_error(metrics, key, squared) for metrics in history] for _, key in _ERRORS}
+    plot("Objective", [("objective", "figure", _column(history, "objective"))], Axis(kind="log"))
+    plot(
+        of_errors,
+        [(name, name, errors[key]) for name, key in _ERRORS if {*errors[key]} - {None}],
+        Axis(kind="log" if squared else "number"),
+    )
+    if len(history) > 1:
+        own = [key for key in ("model_size", *own_figures(history)) if key != label and _varies(history, key)]
+        for key in own[:MOST_OWN]:
+            plot(_words(key).capitalize(), [(_words(key), "figure", _column(history, key))])
+        keys = {name: f"{name}_peak_rss_bytes" for name in ("worker", "driver")}
+        peaks = [(name, name, peaks_so_far(history, key)) for name, key in keys.items()]
+        plot("Peak memory", [one for one in peaks if {*one[2]} - {None}], _SIZE)
+    return Plots(plots)
+
+
+def own_figures(history: Sequence[Metrics]) -> list[str]:
+    """Names of the solver's own figures, in order of first appearance."""
+    names = {
+        name: None
+        for metrics in history
+        for name, value in metrics.items()
+        if name not in _COMMON and isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+    return list(names)
+
+
+def _varies(history: Sequence[Metrics], key: str) -> bool:
+    return len({metrics.get(key) for metrics in history} - {None}) > 1
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
+    """The factor by which each stage reduced the distance to the run's best objective.
+
+    (F_s - F_best) / (F_(s-1) - F_best); None for the first stage, from the best stage on, and where a value
+    is missing. The optimum itself is unknown, so late ratios are smaller than the true ones.
+    """
+    known = [value for value in objectives if value is not None]
+    best = min(known, default=0.0)
+    ratios: list[float | None] = [None] * len(objectives)
+    for stage in range(1, len(objectives)):
+        before, after = objectives[stage - 1], objectives[stage]
+        if before is None or after is None:
+            continue
+        if after == best or before == best:
+            break
+        ratios[stage] = (after - best) / (before - best)
+    return ratios
+
+
+def stage_table(history: Sequence[Metrics]) -> Html:
+    """A table of the stages without empty columns; constant figures are listed once below."""
+    own = ["model_size", *own_figures(history)]
+    constant = {
+        key: next(value for value in _column(history, key) if value is not None)
+        for key in own
+        if not _varies(history, key) and any(value is not None for value in _column(history, key))
+    }
+    error = error_name(history[-1])
+    objectives = _column(history, "objective")
+    # of a run that finds its objective in one go there is nothing to see
+    ratios = gap_ratios(objectives) if len({*objectives} - {None}) > 2 else [None] * len(history)
+    columns: list[tuple[str, Sequence[Any], Cell]] = [
+        ("stage", _column(history, "stage"), str),
+        ("passes", _column(history, "passes"), in_number),
+        ("time", _column(history, "seconds"), in_time),
+        ("objective", _column(history, "objective"), in_number),
+        ("gap ratio", ratios, lambda ratio: in_number(round(ratio, 4))),
+        ("change", _column(history, "change"), lambda change: f"{change:.3g}"),
+        *((f"{name} {error}", *_errors(history, key)) for name, key in _ERRORS),
+        *((_words(key), _column(history, key), _target_text(key)) for key in FIGURES_OF_TARGETS),
+        *((_words(key), _column(history, key), _own_text(key)) for key in own if key not in constant),
+        ("read", _column(history, "bytes_read"), in_bytes),
+        ("worker", peaks_so_far(history, "worker_peak_rss_bytes"), in_bytes),
+        ("driver", peaks_so_far(history, "driver_peak_rss_bytes", "peak_rss_bytes"), in_bytes),
+    ]
+    columns = [column for column in columns if any(value is not None for value in column[1])]
+    places = _places(len(history))
+    rows = [
+        ["-" if values[place] is None else told(values[place]) for _, values, told in columns]
+        for place in places
+    ]
+    dense = "numbers dense" if len(columns) > MOST_WIDE_COLUMNS else "numbers"
+    shown = table([name for name, _, _ in columns], rows, dense)
+    names = {name for name, _, _ in columns}
+    same = ", ".join(f"{_words(key)} {_own_text(key)(value)}" for key, value in constant.items())
+    return joined(shown, _notes(names, len(places), len(history), same))
+
+
+def _drawn_error(metrics: Metrics, key: str, squared: bool) -> float | None:
+    value = None if is_before(metrics) else metrics.get(key)
+    if value is None:
+        return None
+    return math.sqrt(value) if squared else 100.0 * value
+
+
+def _column(history: Sequence[Metrics], key: str) -> list[Any]:
+    return [metrics.get(key) for metrics in history]
+
+
+def peaks_so_far(history: Sequence[Metrics], *keys: str) -> list[float | None]:
+    """The running maximum over stages of the first of ``keys`` that each stage has; None before the first.
+
+    A resumed run has new processes, whose peaks start again.
+    """
+    largest: float | None = None
+    peaks: list[float | None] = []
+    for metrics in history:
+        value = next((metrics[key] for key in keys if metrics.get(key)), None)
+        if value is not None:
+            largest = value if largest is None else max(largest, value)
+        peaks.append(largest)
+    return peaks
+
+
+def _errors(history: Sequence[Metrics], key: str) -> tuple[list[Any], Cell]:
+    return [m if m.get(key) is not None else None for m in history], lambda metrics: in_error(metrics, key)
+
+
+def squared_errors(history: Sequence[Metrics]) -> bool:
+    """Whether the errors are mean squares instead of shares of rows."""
+    return any(metrics.get("error") == SQUARED for metrics in history)
+
+
+def _places(count: int) -> list[int]:
+    if count <= MOST_ROWS:
+        return list(range(count))
+    return sorted({round(row * (count - 1) / (MOST_ROWS - 1)) for row in range(MOST_ROWS)})
+
+
+def _own_text(key: str) -> Cell:
+    return (lambda count: f"{count:,.0f}") if key in ("model_size", "rounds") else short_number
+
+
+def _target_text(key: str) -> Cell:
+    # of R2 what comes after four digits is noise, and a zero has no sign
+    return (lambda share: in_number(round(share, 4) + 0.0)) if key.endswith("_r2") else in_number
+
+
+def _notes(names: set[str], shown: int, count: int, same: str) -> Html:
+    notes = [f"At every stage: {text(same)}."] if same else []
+    if shown < count:
+        notes.append(f"{shown} of {count:,} stages; all of them are in <code>metrics.jsonl</code>.")
+    if "gap ratio" in names:
+        notes.append(
+            "Gap ratio: (F<sub>s</sub> - F<sub>best</sub>)/(F<sub>s-1</sub> - F<sub>best</sub>), the share "
+            "of the distance to this run's best objective that a stage left; it tends to a constant below 1 "
+            "where convergence is linear."
+        )
+    if "change" in names:
+        notes.append(
+            "Change: |w<sub>s</sub> - w<sub>s-1</sub>| / |w<sub>s</sub>|, what the solver compares with "
+            "<code>tol</code>."
+        )
+    of = {"worker": "any one worker", "driver": "the driver"}
+    held = " and of ".join(meaning for name, meaning in of.items() if name in names)
+    if held:
+        notes.append(
+            f"{', '.join(name.capitalize() for name in of if name in names)}: the largest resident "
+            f"size so far of {held}."
+        )
+    return note(Html(" ".join(notes)), "quiet")

@@ -1,1 +1,0 @@
-"""Data sets, models and predictions on disk: the only package that knows zarr. See FORMAT.md."""

@@ -1,0 +1,99 @@
+"""Ridge systems that a factor in single precision solves to double precision, and those that it does not."""
+
+import numpy as np
+import pytest
+
+from distkern.core import ridge
+from distkern.core.blas import single_threaded
+from distkern.core.errors import DistkernError
+from distkern.maths.kernels import kernel_matrix
+
+N_ROWS = 600
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with single_threaded():
+        yield
+
+
+@pytest.fixture
+def factors(monkeypatch):
+    """The precision of each factorisation."""
+    seen, factor = [], ridge._factor
+    monkeypatch.setattr(ridge, "_factor", lambda matrix: seen.append(matrix.dtype.name) or factor(matrix))
+    return seen
+
+
+def system(kernel, n_outputs=1, n_rows=N_ROWS):
+    """K of rows of which some are equal, targets, and weights."""
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((n_rows, 4))
+    x[:50] = x[50:100]
+    targets = np.sin(2 * x[:, :1]) + 0.3 * generator.standard_normal((n_rows, n_outputs))
+    return kernel_matrix(x, kernel=kernel, gamma=0.1), targets, generator.uniform(0.5, 2.0, n_rows)
+
+
+def expected(matrix, targets, costs):
+    return np.linalg.solve(matrix + np.diag(1 / costs), targets)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(("kernel", "cost"), [("rbf", 1.0), ("rbf", 3e4), ("laplacian", 100.0)])
+def test_a_factor_of_single_precision_gives_double_precision(monkeypatch, factors, kernel, cost, overwrite):
+    monkeypatch.setattr(ridge, "_MOST_CONDITION", np.inf)
+    matrix, targets, weights = system(kernel, 2)
+    given, wanted = matrix.copy(), targets.copy()
+    found = ridge.solve_ridge(given, wanted, cost * weights, overwrite=overwrite)
+    again = ridge.solve_ridge(matrix.copy(), wanted, cost * weights)
+    assert factors == ["float32"] * 2
+    # one step less leaves errors of 1e-9 and more
+    exact = expected(matrix, targets, cost * weights)
+    np.testing.assert_allclose(matrix @ found, matrix @ exact, rtol=0, atol=6e-14 * cost)
+    np.testing.assert_array_equal(found, again)
+    np.testing.assert_array_equal(wanted, targets)
+
+
+def test_targets_without_numbers_to_fit_and_of_any_size_are_solved(factors):
+    matrix, targets, weights = system("rbf", 3)
+    targets *= [0.0, 1e200, 1e-200]
+    found = ridge.solve_ridge(matrix, targets, weights)
+    assert factors == ["float32"]
+    assert not found[:, 0].any()
+    exact = expected(matrix, targets, weights)[:, 1:]
+    np.testing.assert_allclose(found[:, 1:] * [1e-200, 1e200], exact * [1e-200, 1e200], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("limits", "kernel", "cost", "tried"),
+    [
+        ({}, "rbf", 1e7, ["float64"]),
+        # neither a factor that does not exist nor one that helps too little
+        ({"_MOST_CONDITION": np.inf}, "rbf", 1e10, ["float32", "float64"]),
+        ({"_MOST_CONDITION": np.inf}, "rbf", 1e5, ["float32", "float64"]),
+    ],
+)
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_single_precision_cannot_solve_is_factorised_in_double(
+    monkeypatch, factors, limits, kernel, cost, tried, overwrite
+):
+    for name, value in limits.items():
+        monkeypatch.setattr(ridge, name, value)
+    matrix, targets, weights = system(kernel)
+    found = ridge.solve_ridge(matrix.copy(), targets, cost * weights, overwrite=overwrite)
+    assert factors == tried
+    exact = expected(matrix, targets, cost * weights)
+    np.testing.assert_allclose(matrix @ found, matrix @ exact, rtol=0, atol=6e-14 * cost)
+
+
+def test_small_systems_and_many_outputs_are_factorised_in_double_at_once(factors):
+    for n_outputs, n_rows in ((1, 200), (4, N_ROWS)):
+        matrix, targets, weights = system("rbf", n_outputs, n_rows)
+        found = ridge.solve_ridge(matrix, targets, weights)
+        np.testing.assert_allclose(found, expected(matrix, targets, weights), atol=1e-11)
+    assert factors == ["float64"] * 2
+
+
+def test_matrices_that_are_not_positive_definite_are_refused():
+    with pytest.raises(DistkernError, match="not positive definite at C = 1:"):
+        ridge.solve_ridge(-3 * np.eye(N_ROWS), np.ones((N_ROWS, 1)), np.ones(N_ROWS))

@@ -1,0 +1,104 @@
+import numpy as np
+import pandas
+import pytest
+
+import distkern as dk
+from distkern.data.table_numbers import telling_numbers
+from distkern.runs.writing import write_dataset
+
+N_ROWS, N_AGENTS = 1500, 30
+
+
+@pytest.fixture(scope="module")
+def sold():
+    """Sales by agents, who sell more or less whatever their number."""
+    generator = np.random.default_rng(0)
+    agents = generator.integers(0, N_AGENTS, N_ROWS)
+    numbers = generator.permutation(1000)[:N_AGENTS]
+    size, region = generator.normal(size=N_ROWS).round(1), generator.choice(["north", "south"], N_ROWS)
+    y = generator.normal(size=N_AGENTS)[agents] + np.sin(2 * size) + 0.3 * generator.normal(size=N_ROWS)
+    return pandas.DataFrame({"agent": numbers[agents].astype(float), "size": size, "region": region}), y
+
+
+def columns_of(frame):
+    rows = frame.assign(region=frame["region"].astype("category").cat.codes)
+    return rows.to_numpy(np.float64), [frame.columns.get_loc("region")]
+
+
+def test_numbers_of_agents_tell_and_smooth_columns_do_not(sold):
+    rows, categories = columns_of(sold[0])
+    wanted = (sold[1] > 0)[:, None].astype(float)
+    for targets in (sold[1][:, None], wanted, np.hstack([wanted, 1.0 - wanted])):
+        assert telling_numbers(rows, targets, [0, 1], categories) == [0]
+    noise = np.random.default_rng(1).normal(size=(N_ROWS, 1))
+    assert telling_numbers(rows, noise, [0, 1], categories) == []
+    assert telling_numbers(rows[:200], sold[1][:200, None], [0, 1], categories) == []
+
+
+def test_rows_of_one_group_do_not_tell_each_other(sold):
+    rows, categories = columns_of(sold[0])
+    groups = rows[:, 0].astype(np.uint64)
+    assert telling_numbers(rows, sold[1][:, None], [0, 1], categories, groups) == []
+
+
+def test_copies_of_rows_do_not_tell_each_other():
+    generator = np.random.default_rng(0)
+    rows = np.column_stack([generator.integers(0, 100, 400), generator.integers(0, 2, 400)]).astype(float)
+    rows, noise = np.repeat(rows, 5, axis=0), np.repeat(generator.normal(size=400), 5)[:, None]
+    assert telling_numbers(rows, noise, [0], [1]) == []
+
+
+def test_what_is_missing_is_a_value(sold):
+    rows, categories = columns_of(sold[0])
+    rows[rows[:, 0] < 300, 0] = np.nan
+    assert telling_numbers(rows, sold[1][:, None], [0, 1], categories) == [0]
+
+
+@pytest.mark.parametrize("is_real", [True, False])
+def test_frames_and_files_have_target_means_of_numbers(sold, tmp_path, is_real):
+    frame, y = sold
+    frame = frame.assign(agent=frame["agent"].where(frame["agent"] > 50))
+    labels = y if is_real else np.where(y > 0, "yes", "no")
+    kind = dk.NewtonRegressor if is_real else dk.NewtonClassifier
+    model = kind(features="linear", random_state=0).fit(frame, labels)
+    name = f"mean of {'target' if is_real else 'yes'} by agent"
+    assert model.table_.features[:3] == ("agent", name, "size")
+    data = write_dataset(frame, labels, tmp_path / "d.zarr", shuffle=False)
+    assert data.table.columns[0].values == model.table_.columns[0].values
+    np.testing.assert_allclose(data.table.columns[0].means, model.table_.columns[0].means, rtol=1e-12)
+    # the means of later rows are those of the table, and an unknown agent is like all
+    column = data.table.columns[0]
+    agents = np.array([frame["agent"].max(), np.nan, 0.5])
+    found = np.zeros((3, 2))
+    column.encode(agents, found, None)
+    wanted = np.asarray(y if is_real else y > 0, dtype=float)
+    own = [frame["agent"] == agents[0], frame["agent"].isna()]
+    np.testing.assert_allclose(found[:2, 1], [wanted[rows].mean() for rows in own], atol=0.05)
+    np.testing.assert_allclose(found[2], [0.5, wanted.mean()], rtol=1e-12)
+    assert column.becomes == "1 feature and 1 mean target"
+    # a training row has those of other folds
+    means = data.train.reader(0)().features[:, 1]
+    assert len(np.unique(means)) > 3 * len(column.values)
+
+
+def test_a_saved_model_predicts_by_them(sold, tmp_path):
+    frame, y = sold
+    model = dk.NewtonRegressor(features="linear", random_state=0).fit(frame, y)
+    model.save(tmp_path / "m")
+    expected = model.predict(frame)
+    np.testing.assert_array_equal(dk.load_model(tmp_path / "m").predict(frame), expected)
+    assert np.mean((expected - y) ** 2) < 0.6 * np.var(y)
+
+
+def test_tables_of_mere_numbers_have_none(sold, tmp_path):
+    frame, y = sold
+    frame = frame.drop(columns="region")
+    assert write_dataset(frame, y, tmp_path / "d.zarr").table.features == ("agent", "size")
+    assert getattr(dk.NewtonRegressor(random_state=0).fit(frame, y), "table_", None) is None
+
+
+def test_dependence_finds_the_means_of_stored_numbers(sold):
+    frame, y = sold
+    column = dk.NewtonRegressor(features="linear", random_state=0).fit(frame, y).table_.columns[0]
+    rounded = np.float32(np.asarray(column.values)[:, None] * 1.0000001).astype(np.float64)
+    assert column.grid(rounded, 100).tolist() == list(column.values)

@@ -1,0 +1,165 @@
+"""The page on a real scheduler: installed from the client or preloaded, with events of a real run."""
+
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from distributed import Client
+
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
+from distkern.engine.executors.cluster import ClusterExecutor
+from distkern.show.live import forwarder, install
+from distkern.show.live.preload import TRAVELLING
+from distkern.solvers.base import Problem
+from toy import ToySolver, ToySource
+
+SOURCE = ToySource((5, 7, 3, 6, 4) * 20)
+PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=False)
+
+
+def train(client, **facts):
+    listener = forwarder(client, {"algorithm": "toy", "data": "rows", "out": "m", **facts})
+    executor = ClusterExecutor(client, owned=False)
+    Driver({"train": SOURCE}, executor, EventLog([listener])).run(ToySolver(), PROBLEM)
+
+
+def plugin(client):
+    return client.cluster.scheduler.plugins["distkern"]
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return str(answer.read().decode())
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_run_before_and_after_the_page_is_there(client):
+    train(client, id="before")
+    url = install(client)
+    assert url.startswith("http://127.0.0.1:")
+    assert url.endswith("/distkern")
+    train(client, id="after")
+    assert install(client) == url
+    runs = plugin(client).histories.runs
+    assert [(run.id, run.state, len(run.stages)) for run in runs.values()] == [
+        ("before", "finished", 5),
+        ("after", "finished", 5),
+    ]
+    assert plugin(client).histories.refused == 0
+    assert runs["before"].stages[-1]["objective"] == runs["after"].stages[-1]["objective"]
+    assert sum(runs["after"].tasks.by_worker.values()) > 5
+    assert "distkern" in get(url)
+    assert "static/js/bokeh" in get(url)
+    assert "cdn.bokeh.org" not in get(url)
+    assert [worker.threads for worker in plugin(client).cluster().workers] == [1, 1]
+
+
+def test_a_client_that_leaves_has_stopped_its_run(client):
+    install(client)
+    with Client(client.cluster, set_as_default=False) as other:
+        listener = forwarder(other, {"id": "left"})
+        EventLog([listener]).emit(
+            "run_started",
+            algorithm="toy",
+            n_rows=1,
+            n_features=1,
+            stages=1,
+            workers=1,
+            dashboard=None,
+            resumed_from=None,
+        )
+        assert plugin(client).histories.runs["left"].state == "running"
+    wait_for(lambda: plugin(client).histories.runs["left"].state == "stopped")
+
+
+def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client):
+    install(client)
+    late, live = forwarder(client, {"id": "late"}), forwarder(client, {"id": "live"})
+    assert live.run["scheduler"] == client.cluster.scheduler.id
+    # both were started with the scheduler before; of one, the client has connected again, of one it is gone
+    late.run.update(scheduler="Scheduler-before", client="Client-before")
+    live.run["scheduler"] = "Scheduler-before"
+    EventLog([late, live]).emit("message", text="stage 22")
+    assert "live" in plugin(client).histories.runs
+    assert "late" not in plugin(client).histories.runs
+    assert plugin(client).histories.refused == 0
+
+
+def test_tasks_of_others_are_not_counted(client):
+    install(client)
+    before = {run.id: dict(run.tasks.by_worker) for run in plugin(client).histories.runs.values()}
+    assert client.submit(abs, -3).result() == 3
+    assert {run.id: run.tasks.by_worker for run in plugin(client).histories.runs.values()} == before
+
+
+@pytest.mark.slow
+def test_all_modules_of_the_page_travel():
+    code = (
+        "import sys, distkern.show.live.preload\n"
+        "print(*sorted(n for n, m in sys.modules.items() if n.startswith('distkern') and m.__file__"
+        " and not m.__file__.endswith('__init__.py')))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    # the package itself imports its version
+    assert set(run.stdout.split()) - {"distkern.core.version"} == set(TRAVELLING)
+
+
+SCHEDULER = """
+import asyncio, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if REFUSED and name.partition(".")[0] == "distkern":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refuse())
+from distributed import Scheduler
+
+async def main():
+    async with Scheduler(
+        host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0", preload=PRELOAD, dashboard=True
+    ) as scheduler:
+        print(scheduler.address, flush=True)
+        await scheduler.finished()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preloaded", [False, True])
+def test_a_scheduler_of_another_process(preloaded, tmp_path):
+    program = tmp_path / "scheduler.py"
+    settings = f"REFUSED, PRELOAD = {not preloaded}, {['distkern.show.live.preload'] if preloaded else []}"
+    program.write_text(settings + SCHEDULER)
+    process = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
+    try:
+        with Client(process.stdout.readline().strip(), set_as_default=False, timeout=30) as client:
+            if preloaded:
+                port = client.scheduler_info()["services"]["dashboard"]
+                assert "distkern" in get(f"http://127.0.0.1:{port}/distkern")
+            url = install(client)
+            emit = EventLog([forwarder(client, {"id": "far"})]).emit
+            emit("message", text="hello")
+            page = get(url)
+            assert "bokeh" in page
+            known = client.run_on_scheduler(
+                lambda dask_scheduler: [
+                    run.notes[0][2] for run in dask_scheduler.plugins["distkern"].histories.runs.values()
+                ]
+            )
+            assert known == ["hello"]
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
