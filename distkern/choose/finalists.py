@@ -23,13 +23,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.scores import by_group
-from distkern.core.types import Array
-from distkern.maths.kernels.base import AbstractTileKernel
 from distkern.choose.choice import best, is_better, not_worse
 from distkern.choose.folds import CENTRES, Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath
 from distkern.choose.machines import SampleRows, values_over_all_rows
+from distkern.core.scores import by_group
+from distkern.core.types import Array
+from distkern.maths.kernels.base import AbstractTileKernel
 
 #: decision values (n_asked, k) of exact machines for each of several C, from rows to learn from and others
 Solve = Callable[[AbstractTileKernel, Sequence[float], SampleRows, SampleRows], Sequence[Array]]

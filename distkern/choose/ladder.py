@@ -14,13 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.choices import Compared
-from distkern.core.progress import at_step
-from distkern.core.types import Floats
-from distkern.maths.maps.interactions import MOST_COLUMNS
-from distkern.maths.maps.mapping import MapChoice, RowMap
-from distkern.maths.maps.metric import MetricKind
-from distkern.maths.maps.transform import TransformKind
 from distkern.choose import finalists
 from distkern.choose.choice import best as _best
 from distkern.choose.choice import best_of_each, is_better, not_worse
@@ -28,6 +21,13 @@ from distkern.choose.finalists import Solve
 from distkern.choose.folds import CENTRE_ROWS, RIDGES, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
+from distkern.core.choices import Compared
+from distkern.core.progress import at_step
+from distkern.core.types import Floats
+from distkern.maths.maps.interactions import MOST_COLUMNS
+from distkern.maths.maps.mapping import MapChoice, RowMap
+from distkern.maths.maps.metric import MetricKind
+from distkern.maths.maps.transform import TransformKind
 
 #: pairs of rows to learn from and rows that are held out, all rows near some in the coordinates of a map
 Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
