@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.choose.choice import best, is_better, not_worse
-from distkern.choose.folds import CENTRES, Fold, MachineSetting, TriedMachine
+from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath
 from distkern.choose.machines import SampleRows, values_over_all_rows
 from distkern.core.scores import by_group
@@ -51,43 +51,37 @@ _LIKELY, _WALKED = 1.0, 2
 _ALIKE = 0.5
 
 
-def over_centres(
-    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int
-) -> tuple[TriedMachine, TriedMachine]:
-    """A linear machine, or one over centres, with the best ridge for its own loss, and one of fewer centres.
+def as_delivered(setting: MachineSetting, rows: SampleRows) -> MachineSetting:
+    """A setting of a ridge machine with about the ridge that its own loss needs, on so many rows."""
+    return replace(setting, ridge=setting.ridge * _curvature(rows))
+
+
+def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int) -> TriedMachine:
+    """A linear machine, or one over centres, with the best ridge for its own loss.
 
     Parameters
     ----------
     folds : the rows by which the ridge is found
-    setting : whose ridge is that of a ridge machine, where the walk begins
+    setting : where the walk begins
     n_centres : landmarks, at most
     most : rows that are learned from
 
     Returns
     -------
-    the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows;
-    and the same over the first 384 centres
+    the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows
     """
-    learned = folds[0].learned
-    first = setting.ridge * _curvature(learned)
     walking = [fold.delivered(setting, n_centres, most) for fold in folds]
-    size = min(learned.n_rows, most), walking[0][0].learned.shape[1] - 1
+    size = min(folds[0].learned.n_rows, most), walking[0][0].learned.shape[1] - 1
     tried: dict[int, TriedMachine] = {}
 
     def at(move: int) -> TriedMachine:
         if move not in tried:
-            one = replace(setting, ridge=first * _FACTOR**move, size=size)
+            one = replace(setting, ridge=setting.ridge * _FACTOR**move, size=size)
             tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
         return tried[move]
 
     _walked(at, (1, -1))
-    found = smoothest(tried.values())
-    if setting.kernel is None:
-        return found, found
-    # the factor of the centres' matrix is triangular: the first features are those of the first centres
-    fewer = [(machines.of_first(CENTRES), asked) for machines, asked in walking]
-    losses = np.concatenate([_losses(*pair, found.setting.ridge) for pair in fewer])
-    return found, TriedMachine(found.setting, losses)
+    return smoothest(tried.values())
 
 
 def _walked(at: Callable[[int], TriedMachine], directions: Sequence[int]) -> TriedMachine:

@@ -18,7 +18,7 @@ from distkern.choose import finalists
 from distkern.choose.choice import best as _best
 from distkern.choose.choice import best_of_each, is_better, not_worse
 from distkern.choose.finalists import Solve
-from distkern.choose.folds import CENTRE_ROWS, RIDGES, Fold, MachineSetting, TriedMachine, joined
+from distkern.choose.folds import CENTRE_ROWS, CENTRES, RIDGES, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.choices import Compared
@@ -159,26 +159,33 @@ def climb(
     tried, leading = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, kinds = [straight, smooth], list[TriedMachine]()
-    # few functions do not say which kernel is the best of more
+    some, n_outputs = finalists.walked(everything), rows.targets.shape[1]
+    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
+
+    def walked_at(setting: MachineSetting, n_centres: int = _LANDMARKS) -> TriedMachine:
+        return finalists.over_centres(some, setting, n_centres, walk_rows)
+
+    at_step("finalists at centres", 2, 5)
+    # ridge machines do not say which kernel is the best with another loss
     kernels = not_worse(best_of_each(tried, lambda one: one.kernel.name), _LIKELY)[:_BEST_KERNELS]
     least = _NEAR * min(straight.score, smooth.score)
-    wanted = [one.setting for one in (straight, *kernels) if one.score <= least]
+    wanted = [finalists.as_delivered(one.setting, rows) for one in (straight, *kernels) if one.score <= least]
+    fewer = [walked_at(one, CENTRES) for one in wanted]
+    walks = [one for one in fewer if one.setting.kernel is None]
+    goes_on = False
+    if len(walks) < len(fewer):
+        few = _best(one for one in fewer if one.setting.kernel is not None)
+        walks.append(walked_at(few.setting) if n_learned > CENTRES else few)
+        # exact machines have all functions, of which more must be worth something, and another loss
+        goes_on = _is_worth(walks[-1], few) or walks[-1].score < _APART * _of_constants(some)
     first = _first_exact(leading)
-    some = finalists.walked(everything)
-    n_outputs = rows.targets.shape[1]
-    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
-    at_step("finalists at centres", 2, 5)
-    walks = [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
-    are_few = _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned
-    # exact machines have all functions, of which more must be worth something, and another loss
-    goes_on = any(_is_worth(walk, fewer) for walk, fewer in walks)
-    if are_few and (goes_on or _best(walk for walk, _ in walks).score < _APART * _of_constants(some)):
+    if goes_on and _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
         alone = folds[:1]
         at_step("exact machines", 3, 5)
         found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
         exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
-        if all((one.map, one.kernel) != (few.setting.map, few.setting.kernel) for one in wanted):
-            walks.append(finalists.over_centres(some, few.setting, _LANDMARKS, walk_rows))
+        if all((one.map, one.kernel) != (few.setting.map, few.kernel) for one in (w.setting for w in walks)):
+            walks.append(walked_at(finalists.as_delivered(few.setting, rows)))
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
@@ -188,7 +195,7 @@ def climb(
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     # the simpler one of those that cannot be told apart
-    walked = finalists.first_near([walk for walk, _ in walks])
+    walked = finalists.first_near(walks)
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
     arena = everything
     if not is_dense:

@@ -132,13 +132,6 @@ class RidgePath:
         self.coefficients = np.zeros((self.learned.shape[1], self.likelihood.n_outputs))
         self.coefficients[-1] = self.likelihood.constants
 
-    def of_first(self, n_features: int) -> RidgePath:
-        """Machines over the first features, all of them if there are no more, started from these ones."""
-        kept = np.r_[: min(n_features, self.learned.shape[1] - 1), -1]
-        path = RidgePath(self.learned[:, kept], self.asked[:, kept], self.likelihood)
-        path.coefficients = self.coefficients[kept]
-        return path
-
     def decisions(self, ridge: float) -> Array:
         """Decision values (n_asked, k) of held-out rows by the machine with this ridge."""
         self._descend(ridge)
