@@ -14,46 +14,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose import finalists
-from distkern.choose.choice import best as _best
-from distkern.choose.choice import best_of_each, is_better, not_worse
+from distkern.choose import finalists, rungs
+from distkern.choose.choice import best, best_of_each, is_better, not_worse
 from distkern.choose.finalists import Solve
-from distkern.choose.folds import CENTRE_ROWS, CENTRES, RIDGES, Fold, MachineSetting, TriedMachine, joined
+from distkern.choose.folds import CENTRE_ROWS, CENTRES, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.choices import Compared
 from distkern.core.progress import at_step
-from distkern.core.types import Floats
-from distkern.maths.maps.interactions import MOST_COLUMNS
 from distkern.maths.maps.mapping import MapChoice, RowMap
-from distkern.maths.maps.metric import MetricKind
-from distkern.maths.maps.transform import TransformKind
 
 #: pairs of rows to learn from and rows that are held out, all rows near some in the coordinates of a map
 Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
 
-#: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
-MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
-LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
-#: kernels that are tried; the first ``_COARSE`` are tried with all maps, since the best map depends on them
-KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
-#: weights of |f|^2 for exact machines of real targets, which may have little noise
-REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
-#: rounds of a metric but whole ones, which fit few rows too closely in more than one
-_ROUNDS = 2
 #: the map of linear machines, unless their columns are scaled already
 STANDARD = MapChoice("standard")
-#: rows of the exact machines, rows on which their settings are chosen, centres of machines on all rows
-EXACT_ROWS, LADDER_ROWS, _LANDMARKS = 4000, 1000, 1024
-#: most columns for whole metrics, for diagonal ones, and for distances in the 1-norm
-_FULL_COLUMNS, _DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
-#: widths that are tried, the widest first, of whose kernel values those of the others are powers
-_WIDTHS = (3.0, 1.0, 1 / 3)
+#: rows of the exact machines, centres of machines on all rows
+EXACT_ROWS, _LANDMARKS = 4000, 1024
 #: factors of the best width over centres (exact kernels are narrower) and of others, and of the best ridge
 _NARROWER, _AROUND, _SHARPER = (1.0, 0.5), (3.0, 1.0, 0.5), (1.0, 0.1)
-#: maps whose kernels and widths are tried, and maps that have the second kernel on all rows; rows by which
-#: all maps are tried first
-_BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
@@ -85,19 +64,19 @@ class LadderResult:
     ----------
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
-    expected : the losses that the chosen one is expected to have when it has learned from all rows
-    rungs : the best of each rung, the cheapest first, and the finalists
+    expected : the losses that this one is expected to have when it has learned from all rows
+    told : the best of each rung, the cheapest first, and the finalists
     """
 
     chosen: TriedMachine
     inexact: TriedMachine
     expected: TriedMachine
-    rungs: tuple[TriedMachine, ...]
+    told: tuple[TriedMachine, ...]
 
     @property
     def compared(self) -> tuple[Compared, ...]:
-        """The rungs, as they are kept and told."""
-        told = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
+        """What was told, as it is kept."""
+        told = ((one.setting, one.score, one is self.chosen) for one in self.told)
         return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in told)
 
 
@@ -152,48 +131,28 @@ def climb(
     """
     everything = _folds(rows, parts, seed)
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
-    n_learned = folds[0].learned.n_rows
+    n_learned, n_outputs = folds[0].learned.n_rows, rows.targets.shape[1]
+    walk_rows = max(rungs.LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
     at_step("linear machines", 0, 5)
-    straight = _best(joined([fold.straight(straight_map) for fold in folds]))
+    straight = best(joined([fold.straight(straight_map) for fold in folds]))
     at_step("kernels at centres", 1, 5)
-    tried, leading = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
-    smooth = _best(tried)
-    rungs, kinds = [straight, smooth], list[TriedMachine]()
-    some, n_outputs = finalists.walked(everything), rows.targets.shape[1]
-    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
-
-    def walked_at(setting: MachineSetting, n_centres: int = _LANDMARKS) -> TriedMachine:
-        return finalists.over_centres(some, setting, n_centres, walk_rows)
-
+    tried, leading = rungs.over_centres(folds, maps or rungs.maps_that_differ(rows.features), rungs.KERNELS)
+    smooth = best(tried)
     at_step("finalists at centres", 2, 5)
-    # ridge machines do not say which kernel is the best with another loss
-    kernels = not_worse(best_of_each(tried, lambda one: one.kernel.name), _LIKELY)[:_BEST_KERNELS]
-    least = _NEAR * min(straight.score, smooth.score)
-    wanted = [finalists.as_delivered(one.setting, rows) for one in (straight, *kernels) if one.score <= least]
-    fewer = [walked_at(one, CENTRES) for one in wanted]
-    walks = [one for one in fewer if one.setting.kernel is None]
-    goes_on = False
-    if len(walks) < len(fewer):
-        few = _best(one for one in fewer if one.setting.kernel is not None)
-        walks.append(walked_at(few.setting) if n_learned > CENTRES else few)
-        # exact machines have all functions, of which more must be worth something, and another loss
-        goes_on = _is_worth(walks[-1], few) or walks[-1].score < _APART * _of_constants(some)
-    first = _first_exact(leading)
-    if goes_on and _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
-        alone = folds[:1]
+    some = finalists.walked(everything)
+    walks, goes_on = _walks(some, straight, tried, walk_rows, n_rows)
+    told, kinds = [straight, smooth], list[TriedMachine]()
+    if goes_on and _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned:
         at_step("exact machines", 3, 5)
-        found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
-        exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
+        found, few = _exact_rung(folds[0], leading, smooth, n_rows)
         if all((one.map, one.kernel) != (few.setting.map, few.kernel) for one in (w.setting for w in walks)):
-            walks.append(walked_at(finalists.as_delivered(few.setting, rows)))
-        if exact.score <= _ABOUT * few.score:
-            others = [choice for choice in leading if choice not in first]
-            found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
+            begun = finalists.as_delivered(few.setting, folds[0].learned)
+            walks.append(finalists.over_centres(some, begun, _LANDMARKS, walk_rows))
         # 1,000 rows say little of many more
         enough = _GAINS if n_rows <= _NOT_MANY else _ABOUT
-        if _best(found).score <= enough * few.score:
-            kinds = _best_of_each_kind(found)
-        rungs += [few, _best(found)]
+        if best(found).score <= enough * few.score:
+            kinds = rungs.best_of_each_kind(found)
+        told += [few, best(found)]
     # the simpler one of those that cannot be told apart
     walked = finalists.first_near(walks)
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
@@ -205,8 +164,7 @@ def climb(
     inexact, there = finalists.on_more(everything, walked, n_known, _LANDMARKS, near)
     expected = _of_all(walked, inexact, n_rows)
     worth = _WORTH * math.sqrt(_enrichment(rows))
-    finalist: TriedMachine | None = None
-    gained = False
+    finalist, gained = inexact, False
     at_step("exact finalists", 4, 5)
     if kinds and arena:
         some = finalists.walked(arena)
@@ -219,21 +177,53 @@ def climb(
                 gained = _is_worth(_of_all(few, finalist, n_rows), expected, worth)
             else:
                 gained = _is_worth(finalist, joined([[one] for one in there])[0], worth)
-        if gained and not is_dense:
-            # rows near some are no sample of all rows
-            expected = finalists.exact_on(everything[:1], finalist, cell_rows, solve)
-            if expected.setting.size[0] >= _MORE * walk_rows:
-                few = finalists.exact_on(everything[:1], finalist, walk_rows, solve)
-                expected = _of_all(few, expected, n_rows)
-        elif gained:
-            expected = _of_all(few, finalist, n_rows)
     elif kinds:
-        finalist = _best(_of_more_rows(alone, found, exact_rows))
-        over_few = _over_few(alone, smooth, finalist, exact_rows, n_rows)
-        gained = _is_worth(finalist, _best([over_few, smooth, straight]), worth)
-        expected = finalist if gained else expected
-    rungs += [inexact] if finalist is None else [finalist, inexact]
-    return LadderResult(finalist if finalist and gained else inexact, inexact, expected, tuple(rungs))
+        finalist = best(_of_more_rows(folds[:1], found, exact_rows))
+        over_few = _over_few(folds[0], smooth, finalist, exact_rows, n_rows)
+        gained = _is_worth(finalist, best([over_few, smooth, straight]), worth)
+    told += [inexact] if finalist is inexact else [finalist, inexact]
+    return LadderResult(finalist if gained else inexact, inexact, expected, tuple(told))
+
+
+def _walks(
+    folds: Sequence[Fold], straight: TriedMachine, tried: Sequence[TriedMachine], walk_rows: int, n_rows: int
+) -> tuple[list[TriedMachine], bool]:
+    """The finalists that are no exact machines, and whether exact machines may be better.
+
+    Kernels are compared over few centres with the loss that is delivered, and the best one gets all centres.
+    Exact machines have all functions. So more of them must be worth something: all centres beside 384, or as
+    few as they are of all rows. Or another loss must be, which may do better where classes are nearly apart.
+    """
+    kernels = not_worse(best_of_each(tried, lambda one: one.kernel.name), _LIKELY)[:_BEST_KERNELS]
+    least = _NEAR * min(straight.score, kernels[0].score)
+
+    def walked(one: TriedMachine) -> TriedMachine:
+        begun = finalists.as_delivered(one.setting, folds[0].learned)
+        return finalists.over_centres(folds, begun, CENTRES, walk_rows)
+
+    walks = [walked(straight)] if straight.score <= least else []
+    if kernels[0].score > least:
+        return walks, False
+    few = more = best([walked(one) for one in kernels])
+    n_few = _n_centres(few.setting.size[0], n_rows)
+    if folds[0].learned.n_rows > CENTRES:
+        more = finalists.over_centres(folds, few.setting, _LANDMARKS, walk_rows)
+    if n_few < CENTRES:
+        few = finalists.over_centres(folds, few.setting, n_few, walk_rows)
+    return [*walks, more], _is_worth(more, few) or more.score < _APART * _of_constants(folds)
+
+
+def _exact_rung(
+    fold: Fold, leading: Sequence[MapChoice], smooth: TriedMachine, n_rows: int
+) -> tuple[list[TriedMachine], TriedMachine]:
+    """Exact machines of few rows, and the best one over as few of these as there will be of all rows."""
+    first = rungs.first_exact(leading)
+    found = rungs.exact([fold], first, rungs.KERNELS, smooth.kernel.width, _NARROWER)
+    few = _over_few(fold, smooth, best(found), rungs.LADDER_ROWS, n_rows)
+    if best(found).score <= _ABOUT * few.score:
+        others = [choice for choice in leading if choice not in first]
+        found += rungs.exact([fold], others, rungs.KERNELS, smooth.kernel.width, _NARROWER)
+    return found, few
 
 
 def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
@@ -243,22 +233,15 @@ def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetti
     """
     near = [one for one in kinds if one.score <= _NEAR * kinds[0].score]
     of_kernels = best_of_each(near if is_dense else kinds, lambda one: one.kernel.name)
-    return list(dict.fromkeys(one.setting for one in [*near[:_BEST_MAPS], *of_kernels]))
+    return list(dict.fromkeys(one.setting for one in [*near[: rungs.BEST_MAPS], *of_kernels]))
 
 
 def _of_constants(folds: Sequence[Fold]) -> float:
     """The mean loss of constants on classes; 0 of real targets, which all machines have the same loss of."""
     if folds[0].learned.codes is None:
         return 0.0
-    constants = Likelihood(folds[0].learned).constants
-    return float(
-        np.mean(
-            [
-                Likelihood(fold.asked).scores(constants + np.zeros((fold.asked.n_rows, 1))).mean()
-                for fold in folds
-            ]
-        )
-    )
+    asked = Likelihood(SampleRows.joined([fold.asked for fold in folds]))
+    return float(asked.scores(asked.constants + np.zeros_like(asked.wanted)).mean())
 
 
 def _folds(
@@ -271,35 +254,22 @@ def _folds(
     return found
 
 
-def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
-    """The maps whose exact machines say whether these are worth more rows: the first.
-
-    Narrow kernels of a few columns are as good over centres as exact, which says nothing of kernels of all
-    columns: a metric of interactions has the first diagonal one beside it.
-    """
-    first, *others = leading
-    beside = [one for one in others if one.metric == "diagonal"] if first.metric == "interactions" else []
-    return [first, *beside[:1]]
-
-
 def _of_more_rows(folds: Sequence[Fold], found: list[TriedMachine], most: int) -> list[TriedMachine]:
     """The exact machines of few rows that lead, with up to so many rows where there are more."""
-    if folds[0].learned.n_rows <= LADDER_ROWS:
+    if folds[0].learned.n_rows <= rungs.LADDER_ROWS:
         return found
     own = [
         (one.setting.map, one.kernel, [one.setting.ridge * share for share in _SHARPER])
-        for one in _leaders(found)
+        for one in rungs.leaders(found)
     ]
     return [one for setting in own for one in joined([fold.over_all_rows(*setting, most) for fold in folds])]
 
 
-def _over_few(
-    folds: Sequence[Fold], smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int
-) -> TriedMachine:
+def _over_few(fold: Fold, smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int) -> TriedMachine:
     """The best machine over as few of so many rows as 1,024 centres are of all, with the map of ``exact``."""
-    n_centres = _n_centres(min(folds[0].learned.n_rows, most), n_rows)
+    n_centres = _n_centres(min(fold.learned.n_rows, most), n_rows)
     around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
-    return _best(joined([fold.over_centres(around, most, n_centres) for fold in folds]))
+    return best(fold.over_centres(around, most, n_centres))
 
 
 def _n_centres(n_learned: int, n_rows: int) -> int:
@@ -335,16 +305,13 @@ def choose_exact(
     parts, n_rows, exact_rows, cell_rows, solve, around : as of :func:`climb`
     """
     everything = _folds(rows, parts, seed)
-    fold, leaders, width = everything[0], list(maps), 1.0
+    fold, leading, width = everything[0], list(maps), 1.0
     if len(maps) > 1 or is_wide:
-        tried, leaders = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
-        width = _best(tried).kernel.width if is_wide else 1.0
+        tried, leading = rungs.over_centres([fold], maps, kernels, rungs.WIDTHS if is_wide else (1.0,))
+        width = best(tried).kernel.width if is_wide else 1.0
     factors = _AROUND if is_wide else (1.0,)
-    kinds = _best_of_each_kind(_exact([fold], leaders, kernels, width, factors, ridges))
-    arena, is_dense = (
-        everything,
-        fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + _FEW_ROWS,
-    )
+    kinds = rungs.best_of_each_kind(rungs.exact([fold], leading, kernels, width, factors, ridges))
+    arena, is_dense = everything, _is_dense(fold, rows, n_rows, cell_rows)
     if around is not None and not is_dense:
         arena = _neighbourhoods(fold, kinds[0], exact_rows, around) or everything
     some = finalists.walked(arena)
@@ -355,7 +322,7 @@ def choose_exact(
 
 def _is_dense(fold: Fold, rows: SampleRows, n_rows: int, cell_rows: int) -> bool:
     """Whether rows of the sample are about as near each other as those of a cell."""
-    return fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + _FEW_ROWS
+    return fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + rungs.LADDER_ROWS
 
 
 def _neighbourhoods(fold: Fold, best: TriedMachine, exact_rows: int, around: Around) -> list[Fold]:
@@ -375,132 +342,9 @@ def best_map(
     maps : those that are tried, the simplest first
     """
     learned, asked = part
-    tried, _ = _over_centres([Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
+    tried, _ = rungs.over_centres([Fold(rows.part(learned), rows.part(asked))], maps, rungs.KERNELS[:1])
     found = best_of_each(tried, lambda one: one.setting.map)
     return min((one.setting.map for one in not_worse(found)), key=maps.index)
-
-
-def _over_centres(
-    folds: Sequence[Fold],
-    maps: Sequence[MapChoice],
-    kernels: Sequence[Kernel],
-    widths: Sequence[float] = _WIDTHS,
-) -> tuple[list[TriedMachine], list[MapChoice]]:
-    """The second rung: of many maps those that lead with one kernel on few rows, of these the best two with
-    two kernels, and these with all kernels and widths, on all folds.
-
-    With many maps the best one of each kind of metric goes on too. Metrics of interactions are left out where
-    no columns show any.
-
-    Returns
-    -------
-    the machines on all folds; and the maps that lead on the first fold, and the best one of each metric
-    """
-    first, *others = folds
-    if any(choice.metric == "interactions" for choice in maps) and not len(first.interacting):
-        maps = [choice for choice in maps if choice.metric != "interactions"] or maps
-    if len(maps) > _SOME_MAPS and (first.learned.n_rows > 2 * _FEW_ROWS or others):
-        of_one = [(choice, kernels[:_COARSE][-1]) for choice in maps]
-        maps = _of_every_metric(first.over_centres(of_one, _FEW_ROWS), _SOME_MAPS)
-    coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
-    tried = first.over_centres(coarse)
-    leading = _of_every_metric(tried)
-    best_maps = leading_maps(tried)
-    if others:
-        coarse = [pair for pair in coarse if pair[0] in best_maps]
-        known = [one for one in tried if one.setting.map in best_maps]
-        tried = joined([known, *(fold.over_centres(coarse) for fold in others)])
-    fine = [
-        (choice, kernel)
-        for choice in best_maps
-        for kernel in _suited(first.learned.features.shape[1], choice, kernels, widths)
-        if (choice, kernel) not in coarse
-    ]
-    tried += joined([fold.over_centres(fine) for fold in folds])
-    return tried, leading
-
-
-def _exact(
-    folds: Sequence[Fold],
-    maps: Sequence[MapChoice],
-    kernels: Sequence[Kernel],
-    width: float,
-    factors: Sequence[float],
-    ridges: Sequence[float] | None = None,
-) -> list[TriedMachine]:
-    """Exact machines on few rows with multiples of one width.
-
-    The first of each kind of kernel takes all ridges, and each other those beside the best one of the
-    machine before it.
-    """
-    first = folds[0].learned
-    given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
-    found: list[TriedMachine] = []
-    beside: dict[str, Sequence[float]] = {}
-    for choice in maps:
-        for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
-            some = beside.get(kernel.name, given)
-            tried = joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
-            found += tried
-            place = given.index(_best(tried).setting.ridge)
-            beside[kernel.name] = given[max(place - 1, 0) : place + 2]
-    return found
-
-
-def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
-    """The maps that suit ``n_features`` columns, the simplest first."""
-    metrics: list[MetricKind] = ["none"]
-    if n_features <= _DIAGONAL_COLUMNS:
-        metrics.append("diagonal")
-    if n_features <= min(full_columns, MOST_COLUMNS):
-        metrics.append("interactions")
-    if n_features <= full_columns:
-        metrics.append("full")
-    transforms: list[TransformKind] = ["none", "standard", "normal"]
-    if n_features > _FULL_COLUMNS:
-        transforms.pop()
-    return [
-        MapChoice(transform, metric, 1 if metric == "full" else _ROUNDS)
-        for metric in metrics
-        for transform in transforms
-    ]
-
-
-def _maps_that_differ(features: Floats) -> list[MapChoice]:
-    """The maps that suit the columns: of two values, "normal" makes what "standard" does but for the unit."""
-    known = maps_of(features.shape[1])
-    is_end = (features == features.min(axis=0)) | (features == features.max(axis=0))
-    return [one for one in known if one.transform != "normal"] if is_end.all() else known
-
-
-def _suited(
-    n_features: int, choice: MapChoice, kernels: Sequence[Kernel], widths: Sequence[float]
-) -> list[Kernel]:
-    """Kernels of these times their own width; of several none in the 1-norm of mixed or of many columns."""
-    is_slow = n_features > _CITY_BLOCK_COLUMNS or choice.is_full
-    kinds = [kind for kind in kernels if kind.name != LAPLACIAN.name or not is_slow] or list(kernels)
-    return [replace(kind, width=kind.width * width) for kind in kinds for width in widths]
-
-
-def leading_maps(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
-    """The maps of the best settings, without those that are worse than the first by more than chance."""
-    return [one.setting.map for one in _leaders(tried, n_maps)]
-
-
-def _of_every_metric(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
-    """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
-    of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
-    return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
-
-
-def _best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
-    """The best setting of each map and kernel, the best first."""
-    return best_of_each(tried, lambda one: (one.setting.map, one.kernel.name))
-
-
-def _leaders(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[TriedMachine]:
-    """The best settings of each of these maps."""
-    return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
 def _of_all(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
