@@ -44,9 +44,9 @@ _RIDGE_ROWS = (2600, 2000)
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
-#: standard errors by which an exact machine that is worse is not searched further, and most kinds whose
-#: widths are searched
-_LIKELY, _WALKED = 1.0, 2
+#: ratio to the loss of the machine beside it above which an exact machine is not searched further; standard
+#: errors by which kinds cannot be told apart, and most kinds whose widths are searched
+_FAR, _LIKELY, _WALKED = 1.1, 1.0, 2
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5
 
@@ -70,8 +70,16 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
     -------
     the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows
     """
+    return beside_fewer(folds, setting, n_centres, most, n_centres)[0]
+
+
+def beside_fewer(
+    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int, n_few: int
+) -> tuple[TriedMachine, TriedMachine]:
+    """The machine of :func:`over_centres`, and that of the same ridge over the first ``n_few`` centres."""
     walking = [fold.delivered(setting, n_centres, most) for fold in folds]
-    size = min(folds[0].learned.n_rows, most), walking[0][0].learned.shape[1] - 1
+    n_functions = walking[0][0].learned.shape[1] - 1
+    size = min(folds[0].learned.n_rows, most), n_functions
     tried: dict[int, TriedMachine] = {}
 
     def at(move: int) -> TriedMachine:
@@ -81,7 +89,11 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
         return tried[move]
 
     _walked(at, (1, -1))
-    return smoothest(tried.values())
+    found = smoothest(tried.values())
+    if n_few >= n_functions:
+        return found, found
+    few = [_losses(machines.of_first(n_few), asked, found.setting.ridge) for machines, asked in walking]
+    return found, TriedMachine(found.setting, np.concatenate(few))
 
 
 def _walked(at: Callable[[int], TriedMachine], directions: Sequence[int]) -> TriedMachine:
@@ -183,7 +195,9 @@ def exact(
         return best([at(setting), at(setting, width=_WIDTH_FACTOR**-2)])
 
     def is_far(found: TriedMachine) -> bool:
-        return own is solve and beside is not None and is_better(beside, found)
+        if own is not solve or beside is None or found.score <= _FAR * beside.score:
+            return False
+        return is_better(beside, found)
 
     def ranked(tried: Iterable[TriedMachine]) -> list[TriedMachine]:
         return sorted(tried, key=lambda one: one.score)

@@ -42,8 +42,9 @@ _APART, _BEST_KERNELS = 0.2, 2
 #: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
 #: there are at most 5,000 rows; and that number of rows
 _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
-#: settings of a rung with up to so many times its least loss become finalists
-_NEAR = 1.1
+#: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
+#: many times the loss of another learn from as many rows as they would be delivered with
+_NEAR, _FAR = 1.1, 1.3
 #: rows that the rungs hold out, and most folds for it
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
 #: outputs from which on ridges are searched on fewer rows
@@ -170,7 +171,7 @@ def climb(
         some = finalists.walked(arena)
         compared = walked if is_dense else joined([[one] for one in there[: len(some)]])[0]
         few = finalist = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
-        if not is_better(compared, finalist):
+        if finalist.score < _FAR * compared.score:
             finalist = finalists.exact_on(arena, finalist, cell_rows, solve)
             if is_dense:
                 # both will learn from more rows, of which one may gain more than the other
@@ -204,12 +205,9 @@ def _walks(
     walks = [walked(straight)] if straight.score <= least else []
     if kernels[0].score > least:
         return walks, False
-    few = more = best([walked(one) for one in kernels])
-    n_few = _n_centres(few.setting.size[0], n_rows)
-    if folds[0].learned.n_rows > CENTRES:
-        more = finalists.over_centres(folds, few.setting, _LANDMARKS, walk_rows)
-    if n_few < CENTRES:
-        few = finalists.over_centres(folds, few.setting, n_few, walk_rows)
+    first = best([walked(one) for one in kernels])
+    n_few = min(CENTRES, _n_centres(first.setting.size[0], n_rows))
+    more, few = finalists.beside_fewer(folds, first.setting, _LANDMARKS, walk_rows, n_few)
     return [*walks, more], _is_worth(more, few) or more.score < _APART * _of_constants(folds)
 
 

@@ -132,6 +132,12 @@ class RidgePath:
         self.coefficients = np.zeros((self.learned.shape[1], self.likelihood.n_outputs))
         self.coefficients[-1] = self.likelihood.constants
 
+    def of_first(self, n_features: int) -> RidgePath:
+        """Machines over the first features. Those of centres come from a triangular factor: the first ones
+        are those of the first centres alone."""
+        kept = np.r_[:n_features, -1]
+        return RidgePath(self.learned[:, kept], self.asked[:, kept], self.likelihood)
+
     def decisions(self, ridge: float) -> Array:
         """Decision values (n_asked, k) of held-out rows by the machine with this ridge."""
         self._descend(ridge)
