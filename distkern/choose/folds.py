@@ -98,9 +98,16 @@ class Fold:
             return self._first.interacting
         return interacting_columns(self.learned.features, self.learned.targets)
 
+    def asking(self, n_rows: int) -> Fold:
+        """Of the held-out rows about so many, or all there are, which lie evenly among them."""
+        return self.beside(
+            self.learned,
+            self.asked.part(np.arange(0, self.asked.n_rows, max(1, self.asked.n_rows // n_rows))),
+        )
+
     def beside(self, learned: SampleRows, asked: SampleRows) -> Fold:
         """Other rows, with the maps that were learned here."""
-        fold = Fold(learned, asked)
+        fold = Fold(learned, asked, self)
         fold._maps = self._maps
         return fold
 

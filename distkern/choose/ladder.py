@@ -45,8 +45,9 @@ _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
 _NEAR, _FAR = 1.1, 1.3
-#: rows that the rungs hold out, and most folds for it
-_RUNG_ROWS, _RUNG_FOLDS = 600, 3
+#: rows that the rungs hold out, most folds for it, and about the most rows of a fold, which many settings
+#: are scored on
+_RUNG_ROWS, _RUNG_FOLDS, _MOST_ASKED = 600, 3, 1000
 #: outputs from which on ridges are searched on fewer rows
 _FEW_OUTPUTS = 2
 #: ratio of rows from which the gain of more rows is measured
@@ -131,7 +132,8 @@ def climb(
     around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample
     """
     everything = _folds(rows, parts, seed)
-    folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
+    n_folds = max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))
+    folds = [fold.asking(_MOST_ASKED) for fold in everything[:n_folds]]
     n_learned, n_outputs = folds[0].learned.n_rows, rows.targets.shape[1]
     walk_rows = max(rungs.LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
     at_step("linear machines", 0, 5)
