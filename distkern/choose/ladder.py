@@ -98,20 +98,24 @@ def climb(
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
     1. Linear machines.
-    2. Machines over centres: every transform of the columns with every metric, that of interactions where
-       columns show some, and two kernels on 1,000 rows of the first part. What leads goes on to all parts,
-       3,000 rows and 384 centres, then the best two of these maps with all kernels and widths. Nothing goes
+    2. Ridge machines over centres: every transform of the columns with every metric (interactions where
+       columns show some) on 1,000 rows of the first part, then the maps that lead with two kernels on 3,000
+       rows and 384 centres, then the best two of these with all kernels and widths on all parts. Nothing goes
        on that is worse than the best by more than chance.
-    3. On the first part, exact machines of 1,000 rows with the best of these maps (and with the best diagonal
+    3. Linear machines and those over centres, with the loss that is delivered
+       (:mod:`distkern.choose.finalists`): the best two kernels over 384 centres, and the better one over
+       1,024. Exact machines follow only if they can be better: if the same machine over fewer centres loses
+       more, by chance and by a hundredth, or if classes are nearly apart, where margins may do better than
+       likelihoods. Where noise rules they would take half of all work and gain nothing. Nor do they follow
+       where all rows may be centres.
+    4. On the first part, exact ridge machines of 1,000 rows with the best map (and with the best diagonal
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
-       stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
-       more functions gain. Where all rows may be centres, this rung is left out. Exact machines that gain
-       nothing here are no finalists where all rows are up to 5,000.
-    4. Finalists, trained as they would be delivered (:mod:`distkern.choose.finalists`): linear machines and
-       those over centres, on all rows of all parts, and the best two exact machines. These learn from the
-       same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
-       each other than in a sample: exact machines then learn from all rows ``around`` some rows, and are
-       compared with the machine over centres on rows held out there. Without these rows, exact ridge
+       stand machines over as few of their rows as 1,024 centres are of all rows, in the root: what more
+       functions gain. Exact machines that gain nothing here are no finalists where all rows are up to 5,000.
+    5. Finalists on all rows of all parts: the best machine over centres, and the best exact machines. These
+       learn from the same rows if one cell has room for them. More rows are divided into cells, in which rows
+       are nearer to each other than in a sample: exact machines then learn from all rows ``around`` some
+       rows, and are compared with the machine over centres on rows held out there. Without these rows, exact ridge
        machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their rung
        become finalists. Settings are searched on up to ``exact_rows``.
 
