@@ -125,7 +125,7 @@ def on_more(
 
     Parameters
     ----------
-    n_known : how many folds ``walked`` has learned from all rows of, the first ones
+    n_known : number of first folds whose rows ``walked`` has already learned from
 
     Returns
     -------

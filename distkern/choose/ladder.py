@@ -67,19 +67,19 @@ class LadderResult:
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
     expected : the losses that this one is expected to have when it has learned from all rows
-    told : the best of each rung, the cheapest first, and the finalists
+    best_of_rungs : the best of each rung, the cheapest first, and the finalists
     """
 
     chosen: TriedMachine
     inexact: TriedMachine
     expected: TriedMachine
-    told: tuple[TriedMachine, ...]
+    best_of_rungs: tuple[TriedMachine, ...]
 
     @property
     def compared(self) -> tuple[Compared, ...]:
-        """What was told, as it is kept."""
-        told = ((one.setting, one.score, one is self.chosen) for one in self.told)
-        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in told)
+        """The rungs as the model keeps them."""
+        rows = ((one.setting, one.score, one is self.chosen) for one in self.best_of_rungs)
+        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in rows)
 
 
 def climb(
@@ -115,9 +115,9 @@ def climb(
     5. Finalists on all rows of all parts: the best machine over centres, and the best exact machines. These
        learn from the same rows if one cell has room for them. More rows are divided into cells, in which rows
        are nearer to each other than in a sample: exact machines then learn from all rows ``around`` some
-       rows, and are compared with the machine over centres on rows held out there. Without these rows, exact ridge
-       machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their rung
-       become finalists. Settings are searched on up to ``exact_rows``.
+       rows, and are compared with the machine over centres on rows held out there. Without these rows, exact
+       ridge machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their
+       rung become finalists. Settings are searched on up to ``exact_rows``.
 
     The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
     the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
@@ -148,7 +148,7 @@ def climb(
     at_step("finalists at centres", 2, 5)
     some = finalists.walked(everything)
     walks, goes_on = _walks(some, straight, tried, walk_rows, n_rows)
-    told, kinds = [straight, smooth], list[TriedMachine]()
+    leaders, kinds = [straight, smooth], list[TriedMachine]()
     if goes_on and _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned:
         at_step("exact machines", 3, 5)
         found, few = _exact_rung(folds[0], leading, smooth, n_rows)
@@ -159,7 +159,7 @@ def climb(
         enough = _GAINS if n_rows <= _NOT_MANY else _ABOUT
         if best(found).score <= enough * few.score:
             kinds = rungs.best_of_each_kind(found)
-        told += [few, best(found)]
+        leaders += [few, best(found)]
     # the simpler one of those that cannot be told apart
     walked = finalists.first_near(walks)
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
@@ -188,8 +188,8 @@ def climb(
         finalist = best(_of_more_rows(folds[:1], found, exact_rows))
         over_few = _over_few(folds[0], smooth, finalist, exact_rows, n_rows)
         gained = _is_worth(finalist, best([over_few, smooth, straight]), worth)
-    told += [inexact] if finalist is inexact else [finalist, inexact]
-    return LadderResult(finalist if gained else inexact, inexact, expected, tuple(told))
+    leaders += [inexact] if finalist is inexact else [finalist, inexact]
+    return LadderResult(finalist if gained else inexact, inexact, expected, tuple(leaders))
 
 
 def _walks(
@@ -241,7 +241,7 @@ def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetti
 
 
 def _of_constants(folds: Sequence[Fold]) -> float:
-    """The mean loss of constants on classes; 0 of real targets, which all machines have the same loss of."""
+    """The mean loss of constants on classes; 0 for real targets, since all machines share their loss."""
     if folds[0].learned.codes is None:
         return 0.0
     asked = Likelihood(SampleRows.joined([fold.asked for fold in folds]))

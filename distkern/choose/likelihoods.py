@@ -133,8 +133,8 @@ class RidgePath:
         self.coefficients[-1] = self.likelihood.constants
 
     def of_first(self, n_features: int) -> RidgePath:
-        """Machines over the first features. Those of centres come from a triangular factor: the first ones
-        are those of the first centres alone."""
+        """Machines over the first features, which depend on the first centres alone: the factor of the
+        centres' kernel matrix is triangular."""
         kept = np.r_[:n_features, -1]
         return RidgePath(self.learned[:, kept], self.asked[:, kept], self.likelihood)
 
