@@ -44,9 +44,9 @@ _RIDGE_ROWS = (2600, 2000)
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
-#: ratio to the loss of the machine beside it above which an exact machine is not searched further; standard
-#: errors by which kinds cannot be told apart, and most kinds whose widths are searched
-_FAR, _LIKELY, _WALKED = 1.1, 1.0, 2
+#: ratio to the loss of the machine beside it above which an exact machine is not searched further, and ratio
+#: to the best exact machine above which its width is not searched; most kinds whose width is
+_FAR, _NEAR, _WALKED = 1.1, 1.2, 2
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5
 
@@ -159,7 +159,7 @@ def exact(
 ) -> TriedMachine:
     """The best of some exact machines, with the best width and C for its own loss.
 
-    The best two that cannot be told apart have their widths searched, since the rows of the rungs may be too
+    The best two have their widths searched, since the rows of the rungs may be too
     few to show how narrow kernels must be, and then the best of them its C.
 
     Parameters
@@ -205,8 +205,8 @@ def exact(
     first = ranked(at(setting) for setting in settings)
     found = first[0]
     if is_wide:
-        starts = ranked(begun(one.setting) for one in not_worse(first))
-        near = [] if is_far(starts[0]) else not_worse(starts, _LIKELY)[:_WALKED]
+        starts = ranked(begun(one.setting) for one in first if one.score <= _NEAR * found.score)
+        near = [] if is_far(starts[0]) else starts[:_WALKED]
         found = best([found, *(_walked(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
     if is_far(found):
         return found
@@ -241,7 +241,7 @@ def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
 
 def first_near(tried: Sequence[TriedMachine]) -> TriedMachine:
     """The first of those that are not worse than the best one by more than a standard error."""
-    near = not_worse(sorted(tried, key=lambda one: one.score), _LIKELY)
+    near = not_worse(sorted(tried, key=lambda one: one.score), 1.0)
     return next(one for one in tried if any(one is other for other in near))
 
 
