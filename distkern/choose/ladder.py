@@ -105,9 +105,9 @@ def climb(
     3. Linear machines and those over centres, with the loss that is delivered
        (:mod:`distkern.choose.finalists`): the best two kernels over 384 centres, and the better one over
        1,024. Exact machines follow only if they can be better: if the same machine over fewer centres loses
-       more, by chance and by a hundredth, or if classes are nearly apart, where margins may do better than
-       likelihoods. Where noise rules they would take half of all work and gain nothing. Nor do they follow
-       where all rows may be centres.
+       more, by a standard error and a hundredth, here or exact on 1,000 rows; or if classes are nearly apart,
+       where margins may do better than likelihoods. Where noise rules they would take half of all work and
+       gain nothing. Nor do they follow where all rows may be centres.
     4. On the first part, exact ridge machines of 1,000 rows with the best map (and with the best diagonal
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
        stand machines over as few of their rows as 1,024 centres are of all rows, in the root: what more
@@ -149,7 +149,8 @@ def climb(
     some = finalists.walked(everything)
     walks, goes_on = _walks(some, straight, tried, walk_rows, n_rows)
     leaders, kinds = [straight, smooth], list[TriedMachine]()
-    if goes_on and _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned:
+    are_few = _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned
+    if are_few and (goes_on or _is_worth(*_probe(folds[0], smooth, n_rows))):
         at_step("exact machines", 3, 5)
         found, few = _exact_rung(folds[0], leading, smooth, n_rows)
         if all((one.map, one.kernel) != (few.setting.map, few.kernel) for one in (w.setting for w in walks)):
@@ -215,6 +216,13 @@ def _walks(
     n_few = min(CENTRES, _n_centres(first.setting.size[0], n_rows))
     more, few = finalists.beside_fewer(folds, first.setting, _LANDMARKS, walk_rows, n_few)
     return [*walks, more], _is_worth(more, few) or more.score < _APART * _of_constants(folds)
+
+
+def _probe(fold: Fold, smooth: TriedMachine, n_rows: int) -> tuple[TriedMachine, TriedMachine]:
+    """The exact machine of few rows with the best map and kernel over centres, and that over few of them."""
+    kinds = [replace(smooth.kernel, width=1.0)]
+    found = rungs.exact([fold], [smooth.setting.map], kinds, smooth.kernel.width, _NARROWER)
+    return best(found), _over_few(fold, smooth, smooth, rungs.LADDER_ROWS, n_rows)
 
 
 def _exact_rung(
