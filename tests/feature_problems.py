@@ -7,16 +7,21 @@ import pickle
 from contextlib import nullcontext
 
 import numpy as np
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import LinearSVC, LinearSVR
 
 from distkern.core.sparse import SparseRows
 from distkern.core.types import AbstractGroup, AbstractSource, groups_of
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.maths.features import find_features
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
-from distkern.passes import Rounds
+from distkern.passes import Extent, Machine, Rounds
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
@@ -149,11 +154,11 @@ def heavy_tailed(n, d=4, seed=0):
     return X, values, generator.uniform(0.2, 3.0, n)
 
 
-def waves(n=600, d=3, *, classes=0, seed=0, dtype="float64", sizes=None, weights=None):
+def waves(n=600, d=3, *, classes=0, seed=0, dtype="float64", sizes=None, weights=None, noise=0.1):
     """Rows with a smooth target, or classes of it, in ten blocks."""
     generator = np.random.default_rng(seed)
     x = generator.uniform(-1, 1, (n, d)).astype(dtype)
-    y = np.sin(3 * x[:, 0]) + x[:, 1] + 0.1 * generator.standard_normal(n)
+    y = np.sin(3 * x[:, 0]) + x[:, 1] + noise * generator.standard_normal(n)
     if classes:
         y = np.clip(((y + 1.5) / 3 * classes).astype(np.int32), 0, classes - 1)
     sizes = sizes or [n // 10] * 10
@@ -203,6 +208,25 @@ def train(
     return states, runner
 
 
+def run_by_engine(
+    solver, blocks, scheduler="synchronous", workers=2, *, test=(), folder=None, resume=False, listener=None
+):
+    """The outcome of a run by the engine's driver."""
+    sources = {"train": RowsSource(blocks)} | ({"test": RowsSource(test)} if test else {})
+    problem = problem_of(blocks, solver.risk.n_outputs, has_test=bool(test))
+    with executor_of(scheduler, workers) as executor:
+        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
+        return driver.run(solver, problem, resume=resume)
+
+
+def planned_bytes(solver, limit):
+    """Pass -> planned bytes of a worker with a memory limit, for a million rows of 54 columns."""
+    problem = Problem((16384,) * 64, 54, np.dtype(np.float32), 0, n_outputs=1, has_test=True)
+    extent, machine = Extent(problem.block_rows, 54 * 4 + 16), Machine("distributed", 2, memory_limit=limit)
+    steps = [outline.step for outline in solver.outline(problem)]
+    return {step.name: step.plan(extent, machine).worker_bytes for step in steps}
+
+
 def all_rows(blocks):
     return np.concatenate([block.features for block in blocks]).astype(float)
 
@@ -240,20 +264,66 @@ def nu_of(solver, values):
     return solver.nu * (np.arange(values.shape[1]) < values.shape[1] - free)[:, None]
 
 
-def fitted_by(machine, solver, values, targets):
-    """(n_functions, 1), what a linear machine of scikit-learn finds, with an intercept for a constant."""
+def exact_minimum(risk, values, targets, nu, weights=1.0):
+    """Return w (r, k) and the minimum of nu/2 |w|^2 + mean s l(z w, y), nu a number or (r, 1), by L-BFGS."""
+    n, shape = len(values), (values.shape[1], targets.shape[1])
+    s = np.broadcast_to(weights, n)
+
+    def objective(flat):
+        w = flat.reshape(shape)
+        f = values @ w
+        value = risk.values(f, targets, s).mean() + 0.5 * np.sum(nu * w**2)
+        return value, (values.T @ risk.slopes(f, targets, s) / n + nu * w).ravel()
+
+    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
+    found = minimize(objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
+    return found.x.reshape(shape), float(found.fun)
+
+
+#: loss -> the machine of scikit-learn of the same objective, of nu and the number of rows
+MACHINES = {
+    "square": lambda nu, n: Ridge(alpha=nu * n),
+    "logistic": lambda nu, n: LogisticRegression(C=1 / (nu * n), tol=1e-9, max_iter=10_000),
+    "squared_hinge": lambda nu, n: LinearSVC(C=1 / (nu * n), tol=1e-9, max_iter=10**6),
+    "hinge": lambda nu, n: LinearSVC(C=1 / (nu * n), loss="hinge", tol=1e-9, max_iter=10**6, random_state=0),
+    "epsilon_insensitive": lambda nu, n: LinearSVR(
+        C=1 / (nu * n), epsilon=0.1, tol=1e-9, max_iter=10**6, random_state=0
+    ),
+}
+
+
+def machine_minimum(solver, values, targets):
+    """The minimum of ``penalised_risk`` that scikit-learn finds, with an intercept for a constant."""
+    machine = MACHINES[solver.risk.loss.name](solver.nu, len(values))
     free = 0 if solver.regularises_all else solver.n_constant
     machine.set_params(fit_intercept=bool(free))
     if free and "max_iter" in machine.get_params() and type(machine).__name__.startswith("LinearSV"):
         # which are regularised there
         machine.set_params(intercept_scaling=300.0)
     found = machine.fit(values[:, : values.shape[1] - free], targets[:, 0])
-    return np.append(found.coef_.ravel(), np.ravel(found.intercept_)[:free])[:, None]
+    w = np.append(found.coef_.ravel(), np.ravel(found.intercept_)[:free])[:, None]
+    return penalised_risk(solver, values, targets, w)
 
 
-def same(first, second):
+def same(first, second, but=()):
     for field in dataclasses.fields(first):
-        np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
+        if field.name not in but:
+            np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
+
+
+def keeps_its_bits(solver, blocks):
+    """The last state is the same for other parties, lost workers and a resumed run."""
+    last = train(solver, blocks)[0][-1]
+    for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
+        same(last, train(solver, blocks, **changed)[0][-1])
+
+
+def dense_and_sparse(n=300, d=8):
+    """The same rows with zeros as dense and as sparse blocks."""
+    generator = np.random.default_rng(0)
+    x = np.where(generator.random((n, d)) < 0.4, generator.standard_normal((n, d)), 0.0)
+    codes = (x @ generator.standard_normal(d) > 0).astype(np.int32)
+    return [cut_blocks(rows, codes, [n // 10] * 10) for rows in (x, SparseRows.of_dense(x))]
 
 
 def features_of_kind(name, kernel, **settings):

@@ -16,3 +16,9 @@ def parts_of(
     operand = sides, n_classes_of(split)
     counts = [count_sides(split.reader(block)(), operand) for block in range(split.n_blocks)]
     return held_out_parts(split, validation, sides, np.concatenate(counts), share)
+
+
+def source_rows(split: Split) -> np.ndarray:
+    """The place of each row in what the data set was made of."""
+    parts = [split.reader(block).source_rows() for block in range(split.n_blocks)]
+    return np.concatenate([part for part in parts if part is not None])

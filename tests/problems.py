@@ -90,12 +90,32 @@ class Case:
         test = cut_blocks(self.test[0], self.test[1], (len(self.test[0]),)) if self.test else ()
         return PlainRunner(cut_blocks(self.features, self.codes, self.sizes, self.raw_weights), test)
 
+    def objective(self, solver: Any, K_rows: Any, K_landmarks: Any, sigma: np.ndarray) -> float:
+        """The solver's objective at coefficients, by plain loops."""
+        loss = reference.LOSSES[solver.risk.loss.name]
+        return reference.objective(
+            loss, solver.lam, K_rows, K_landmarks, sigma, self.signs, self.scaled_weights
+        )
+
     def grams(self, landmarks: np.ndarray, kernel: str = "rbf", gamma: float = 2.0) -> tuple[Any, Any]:
         """K(X, C) and K(C, C), by plain loops."""
         return (
             reference.gram(kernel, self.features, landmarks, gamma=gamma),
             reference.gram(kernel, landmarks, landmarks, gamma=gamma),
         )
+
+
+def weighing_rows(case: Case) -> Case:
+    """The case with random weights of rows, some of them 0."""
+    case.raw_weights = np.random.default_rng(1).exponential(size=len(case.codes))
+    case.raw_weights[::7] = 0.0
+    return case
+
+
+def weighing_classes(case: Case, *weights: float) -> Case:
+    """The case with weights of classes."""
+    case.class_weights = np.array(weights)
+    return case
 
 
 def waves(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

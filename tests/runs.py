@@ -45,7 +45,7 @@ def evaluate_split(model: Any, split: Any, *given: Any, **how: Any) -> Any:
 
 def begun(model: Any, splits: Any) -> tuple[Recipe, Any]:
     """How a fitted estimator is updated with splits, and which of them are new."""
-    return updating.begun(model.model_, splits)
+    return updating.update_recipe(model.model_, splits)
 
 
 def posed_problem(of: Any, data: Any, *, has_test: bool = False, searched: bool = False) -> tuple[Any, Any]:

@@ -120,7 +120,7 @@ def test_a_command_that_does_not_end_is_ended(number, stuck):
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert ended.returncode == 130
-    assert ended.stderr.startswith("distkern: interrupted; stopped as it did not end within 10 s")
+    assert ended.stderr.startswith("distkern: interrupted and stopped, as it did not end within 10 s")
     assert len(ended.stderr.splitlines()) == 1
 
 

@@ -148,7 +148,7 @@ def with_nan():
         (lambda: KernelClassifier(settings={"c": 3}).fit(X, Y), ["settings:", "did you mean 'C'?"]),
         (lambda: KernelClassifier(memory_limit=2).fit(X, Y), ["memory_limit: '2' is 2 bytes", "2GiB"]),
         (lambda: fitted().predict({"age": 1}), ["X: is a dict", "[X]"]),
-        (lambda: fitted().predict(with_nan()), ["X: Input X contains NaN", "fill them in"]),
+        (lambda: fitted().predict(with_nan()), ["X: Input X contains NaN", "impute them"]),
         (lambda: fitted(FRAME.to_numpy()), ["X: 'a' is not a number", "pandas.DataFrame(X)"]),
         (lambda: fitted().predict(np.full((2, 2), "b")), ["X: 'b' is not a number", "give numbers"]),
         (lambda: fitted([[1, 2]] * 59 + [[3]]), ["X: row 59 has length 1, and row 0 has 2"]),
@@ -161,7 +161,7 @@ def with_nan():
         (lambda: fitted().predict("good.csv"), ["'good.csv' is a path", "pandas.read_csv('good.csv')"]),
         (lambda: NewtonClassifier().fit(X, [None, *Y[1:]]), ["y, row 1 (index 0)", "missing"]),
         (lambda: NewtonClassifier().fit(X, np.c_[Y, Y]), ["1d array", "(60, 2)"]),
-        (lambda: NewtonClassifier().fit(X, np.ones(60)), ["one class only"]),
+        (lambda: NewtonClassifier().fit(X, np.ones(60)), ["only one class"]),
         (lambda: NewtonClassifier(kernel="rfb").fit(X, Y), ["'rfb'", "did you mean 'rbf'?"]),
         (lambda: KernelClassifier(n_jobs=0).fit(X, Y), ["n_jobs: is 0", "a whole number <= -1"]),
         (lambda: KernelClassifier(algorithm="newtn").fit(X, Y), ["'newtn'", "did you mean 'newton'?"]),
@@ -195,7 +195,7 @@ def test_a_quantity_that_is_taken_for_classes(folder, capsys):
     rows = [f"{at},{at % 40}" for at in range(2000)]
     Path("sold.csv").write_text("\n".join(["x,sold", *rows, ""]), encoding="utf-8")
     assert main(["shard", "sold.csv", "--out", "sold.zarr"]) == 0
-    told = "the target has 40 different whole numbers, which are treated as classes; give --task regression"
+    told = "the target has 40 different integers, which are treated as classes; give --task regression"
     assert told in capsys.readouterr().out
     Path("rare.csv").write_text("x,sold\n1,99\n2,1\n", encoding="utf-8")
     assert main(["shard", "sold.csv", "--test", "rare.csv", "--out", "rare.zarr"]) == 2

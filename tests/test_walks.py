@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-#: most calls of Parameter.clean, and frames of ours on the deepest stack
+#: most calls of Parameter.clean, frames of ours on the deepest stack, and files of ours entered
 MOST = {
-    "fit": (20, 25),
-    "predict, first": (5, 16),
-    "predict, second": (0, 11),
-    "evaluate": (5, 18),
-    "train": (60, 32),
+    "fit": (20, 25, 69),
+    "predict, first": (5, 16, 24),
+    "predict, second": (0, 11, 16),
+    "evaluate": (5, 18, 41),
+    "train": (60, 32, 125),
 }
 
 
@@ -29,10 +29,11 @@ def found():
 
 
 @pytest.mark.parametrize("walk", MOST)
-def test_settings_are_looked_at_once_and_stacks_are_not_deep(found, walk):
-    cleaned, depth = MOST[walk]
+def test_settings_are_looked_at_once_and_walks_are_short(found, walk):
+    cleaned, depth, files = MOST[walk]
     assert found[walk]["cleaned"] <= cleaned
     assert found[walk]["depth"] <= depth
+    assert found[walk]["files"] <= files
 
 
 @pytest.mark.parametrize("walk", MOST)

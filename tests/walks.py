@@ -187,7 +187,12 @@ def main():
         found = walks(Path(folder))
         if sys.argv[1:] == ["--json"]:
             facts = {
-                name: {"cleaned": one.cleaned, "depth": one.depth, "asked": asked(one)}
+                name: {
+                    "cleaned": one.cleaned,
+                    "depth": one.depth,
+                    "files": len(one.files),
+                    "asked": asked(one),
+                }
                 for name, one in found.items()
             }
             print(json.dumps(facts))

@@ -24,6 +24,8 @@ Candidate = TypeVar("Candidate", bound="Lossy")
 
 #: work up to so many times the least counts as equal; half the work is worth so many standard errors
 _AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2
+#: standard errors of a difference below which two settings cannot be told apart; most steps of a walk
+ALIKE, _MOST_MOVES = 0.5, 5
 #: ratio of losses above which a setting counts as worse at half the standard errors
 _MANY = 2.0
 
@@ -57,10 +59,33 @@ class TriedSetting(Generic[Setting]):
         """The mean loss."""
         return float(self.losses.mean())
 
+    @property
+    def error(self) -> float:
+        """The standard error of the score."""
+        return float(self.losses.std() / np.sqrt(len(self.losses)))
+
 
 def best(tried: Iterable[Scored]) -> Scored:
     """The first one of the smallest score."""
     return min(tried, key=lambda one: one.score)
+
+
+def walk(at: Callable[[int], Scored], directions: Sequence[int]) -> Scored:
+    """Step in the first direction that gains for as long as it does, and return the last setting.
+
+    Steps up are to smoother machines, which win ties; one down must gain more than chance does.
+    """
+    move = 0
+    for direction in directions:
+        while abs(move) < _MOST_MOVES:
+            ahead, here = at(move + direction), at(move)
+            gains = ahead.score < here.score if direction > 0 else is_better(ahead, here, ALIKE)
+            if not gains:
+                break
+            move += direction
+        if move:
+            break
+    return at(move)
 
 
 def best_of_each(tried: Iterable[Scored], kind: Callable[[Scored], Hashable]) -> list[Scored]:

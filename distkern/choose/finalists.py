@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.choice import best, is_better, not_worse
+from distkern.choose.choice import ALIKE, best, is_better, not_worse, walk
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath
 from distkern.choose.machines import SampleRows, values_over_all_rows
@@ -34,8 +34,8 @@ from distkern.maths.kernels.base import AbstractTileKernel
 #: decision values (n_asked, k) of exact machines for each of several C, from rows to learn from and others
 Solve = Callable[[AbstractTileKernel, Sequence[float], SampleRows, SampleRows], Sequence[Array]]
 
-#: factor between two ridges of machines over centres; most steps in a direction
-_FACTOR, _MOST_MOVES = 10.0, 5
+#: factor between two ridges of machines over centres
+_FACTOR = 10.0
 #: factors between two C and two widths of exact machines
 _COST_FACTOR, _WIDTH_FACTOR = 3.0, 2.0
 #: rows on which the settings of ridge machines are searched, at most: with one output, and with several
@@ -47,8 +47,6 @@ _ENOUGH = 400
 #: ratio to the loss of the machine beside it above which an exact machine is not searched further, and ratio
 #: to the best exact machine above which its width is not searched; most kinds whose width is
 _FAR, _NEAR, _WALKED = 1.1, 1.2, 2
-#: standard errors of a difference below which two settings cannot be told apart
-_ALIKE = 0.5
 
 
 def as_delivered(setting: MachineSetting, rows: SampleRows) -> MachineSetting:
@@ -88,30 +86,12 @@ def beside_fewer(
             tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
         return tried[move]
 
-    _walked(at, (1, -1))
+    walk(at, (1, -1))
     found = smoothest(tried.values())
     if n_few >= n_functions:
         return found, found
     few = [_losses(machines.of_first(n_few), asked, found.setting.ridge) for machines, asked in walking]
     return found, TriedMachine(found.setting, np.concatenate(few))
-
-
-def _walked(at: Callable[[int], TriedMachine], directions: Sequence[int]) -> TriedMachine:
-    """Step in the first direction that gains for as long as it does, and return the last machine.
-
-    Steps up are to smoother machines, which win ties; one down must gain more than chance does.
-    """
-    move = 0
-    for direction in directions:
-        while abs(move) < _MOST_MOVES:
-            ahead, here = at(move + direction), at(move)
-            gains = ahead.score < here.score if direction > 0 else is_better(ahead, here, _ALIKE)
-            if not gains:
-                break
-            move += direction
-        if move:
-            break
-    return at(move)
 
 
 def on_more(
@@ -207,14 +187,14 @@ def exact(
     if is_wide:
         starts = ranked(begun(one.setting) for one in first if one.score <= _NEAR * found.score)
         near = [] if is_far(starts[0]) else starts[:_WALKED]
-        found = best([found, *(_walked(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
+        found = best([found, *(walk(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
     if is_far(found):
         return found
     if own is not solve:
         # the best C of ridge machines is another one
         tried.clear()
     if has_costs:
-        _walked(partial(_smoother, partial(at, solve=solve), found.setting), (1, -1))
+        walk(partial(_smoother, partial(at, solve=solve), found.setting), (1, -1))
     elif own is not solve:
         return exact_on(folds, found, most, solve)
     kind = found.setting.map, found.kernel.name
@@ -247,7 +227,7 @@ def first_near(tried: Sequence[TriedMachine]) -> TriedMachine:
 
 def smoothest(tried: Iterable[TriedMachine]) -> TriedMachine:
     """The smoothest of those that cannot be told from the best one."""
-    near = not_worse(sorted(tried, key=lambda one: one.score), _ALIKE)
+    near = not_worse(sorted(tried, key=lambda one: one.score), ALIKE)
     return max(near, key=lambda one: (one.setting.ridge, one.kernel.width if one.setting.kernel else 0.0))
 
 

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from distkern.choose.choice import TriedSetting
 from distkern.choose.likelihoods import Likelihood, RidgePath
-from distkern.choose.machines import Kernel, SampleRows, centre_features, linear, over_all_rows, over_centres
+from distkern.choose.machines import (
+    Kernel,
+    SampleRows,
+    centre_features,
+    in_few_coordinates,
+    linear,
+    over_all_rows,
+    over_centres,
+)
 from distkern.core.types import Array
 from distkern.maths.kernels.base import Powers
 from distkern.maths.maps.interactions import interacting_columns
@@ -71,11 +79,6 @@ class TriedMachine(TriedSetting[MachineSetting]):
         """The kernel of a setting that has one."""
         return self.setting.known_kernel
 
-    @property
-    def error(self) -> float:
-        """The standard error of the score."""
-        return float(self.losses.std() / np.sqrt(len(self.losses)))
-
 
 class Fold:
     """Rows to learn from and rows that are held out, with the maps that were learned from the first.
@@ -98,13 +101,6 @@ class Fold:
             return self._first.interacting
         return interacting_columns(self.learned.features, self.learned.targets)
 
-    def asking(self, n_rows: int) -> Fold:
-        """Of the held-out rows about so many, or all there are, which lie evenly among them."""
-        return self.beside(
-            self.learned,
-            self.asked.part(np.arange(0, self.asked.n_rows, max(1, self.asked.n_rows // n_rows))),
-        )
-
     def beside(self, learned: SampleRows, asked: SampleRows) -> Fold:
         """Other rows, with the maps that were learned here."""
         fold = Fold(learned, asked, self)
@@ -112,11 +108,19 @@ class Fold:
         return fold
 
     def straight(self, choice: MapChoice) -> list[TriedMachine]:
-        """Linear machines of mapped columns."""
-        _, learned, asked = self.mapped(choice, self.learned.n_rows)
+        """Linear machines of mapped columns; their ridges are in the units of delivered columns."""
+        mapping, learned, asked = self.mapped(choice, self.learned.n_rows)
         size = learned.n_rows, learned.features.shape[1]
-        settings = [MachineSetting("linear", choice, None, ridge, size) for ridge in RIDGES]
+        learned, asked = in_few_coordinates(learned, asked)
+        weight = self._unit(mapping) ** 2
+        settings = [MachineSetting("linear", choice, None, ridge * weight, size) for ridge in RIDGES]
         return _tried(settings, linear(RIDGES, learned, asked))
+
+    @staticmethod
+    def _unit(mapping: RowMap) -> float:
+        """The number by which the map "none" divides all columns, which no delivered scaling does; else 1."""
+        factor = float(mapping.transform.factor.max())
+        return 1.0 / factor if mapping.transform.kind == "none" and factor > 0 else 1.0
 
     def over_centres(
         self,
@@ -153,7 +157,8 @@ class Fold:
         """Machines with their own loss over the features of a setting, and the losses of held-out rows."""
         mapping, learned, asked = self.mapped(setting.map, n_rows or self.learned.n_rows)
         if setting.kernel is None:
-            features = [np.asarray(part.features, dtype=np.float32) for part in (learned, asked)]
+            parts, unit = in_few_coordinates(learned, asked), self._unit(mapping)
+            features = [np.asarray(part.features * unit, dtype=np.float32) for part in parts]
         else:
             features = centre_features(setting.kernel.over(mapping), n_centres, learned, asked)
         here, there = (np.hstack([part, np.ones((len(part), 1), part.dtype)]) for part in features)

@@ -45,9 +45,8 @@ _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
 _NEAR, _FAR = 1.1, 1.3
-#: rows that the rungs hold out, most folds for it, and about the most rows of a fold, which many settings
-#: are scored on
-_RUNG_ROWS, _RUNG_FOLDS, _MOST_ASKED = 600, 3, 1000
+#: rows that the rungs hold out, and most folds for it
+_RUNG_ROWS, _RUNG_FOLDS = 600, 3
 #: outputs from which on ridges are searched on fewer rows
 _FEW_OUTPUTS = 2
 #: ratio of rows from which the gain of more rows is measured
@@ -107,7 +106,7 @@ def climb(
        1,024. Exact machines follow only if they can be better: if the same machine over fewer centres loses
        more, by a standard error and a hundredth, here or exact on 1,000 rows; or if classes are nearly apart,
        where margins may do better than likelihoods. Where noise rules they would take half of all work and
-       gain nothing. Nor do they follow where all rows may be centres.
+       gain nothing. Nor do they follow where all rows may be centres, or for more than 1,024 columns.
     4. On the first part, exact ridge machines of 1,000 rows with the best map (and with the best diagonal
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
        stand machines over as few of their rows as 1,024 centres are of all rows, in the root: what more
@@ -136,8 +135,7 @@ def climb(
     around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample
     """
     everything = _folds(rows, parts, seed)
-    n_folds = max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))
-    folds = [fold.asking(_MOST_ASKED) for fold in everything[:n_folds]]
+    folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
     n_learned, n_outputs = folds[0].learned.n_rows, rows.targets.shape[1]
     walk_rows = max(rungs.LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
     at_step("linear machines", 0, 5)
@@ -150,7 +148,8 @@ def climb(
     walks, goes_on = _walks(some, straight, tried, walk_rows, n_rows)
     leaders, kinds = [straight, smooth], list[TriedMachine]()
     are_few = _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned
-    if are_few and (goes_on or _is_worth(*_probe(folds[0], smooth, n_rows))):
+    is_narrow = rows.features.shape[1] <= rungs.DIAGONAL_COLUMNS
+    if is_narrow and are_few and (goes_on or _is_worth(*_probe(folds[0], smooth, n_rows))):
         at_step("exact machines", 3, 5)
         found, few = _exact_rung(folds[0], leading, smooth, n_rows)
         if all((one.map, one.kernel) != (few.setting.map, few.kernel) for one in (w.setting for w in walks)):

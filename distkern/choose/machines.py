@@ -9,7 +9,7 @@ that the package would train.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -214,6 +214,19 @@ def values_over_all_rows(
         values[strip] = _values(kernel, exact, asked.features[strip].astype(np.float64)) @ coefficients
     for first in range(0, values.shape[1], n_outputs):
         yield values[:, first : first + n_outputs] + center
+
+
+def in_few_coordinates(learned: SampleRows, asked: SampleRows) -> tuple[SampleRows, SampleRows]:
+    """The rows in an orthonormal basis of the span of ``learned``, where that has fewer rows than columns.
+
+    The weights w of a linear machine lie in this span for every ridge, so its predictions stay the same.
+    """
+    if learned.n_rows >= learned.features.shape[1]:
+        return learned, asked
+    basis = np.linalg.qr(learned.features.T)[0]
+    return replace(learned, features=learned.features @ basis), replace(
+        asked, features=asked.features @ basis
+    )
 
 
 def linear(ridges: Sequence[float], learned: SampleRows, asked: SampleRows) -> Iterator[Array]:

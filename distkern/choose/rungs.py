@@ -27,7 +27,7 @@ _ROUNDS = 2
 #: rows of exact machines in this rung
 LADDER_ROWS = 1000
 #: most columns for whole metrics, for diagonal ones, and for distances in the 1-norm
-_FULL_COLUMNS, _DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
+_FULL_COLUMNS, DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
 #: widths that are tried, the widest first, of whose kernel values those of the others are powers
 WIDTHS = (3.0, 1.0, 1 / 3)
 #: maps whose kernels and widths are tried, and maps that have two kernels on all rows; rows by which all maps
@@ -105,7 +105,7 @@ def exact(
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
     """The maps that suit ``n_features`` columns, the simplest first."""
     metrics: list[MetricKind] = ["none"]
-    if n_features <= _DIAGONAL_COLUMNS:
+    if n_features <= DIAGONAL_COLUMNS:
         metrics.append("diagonal")
     if n_features <= min(full_columns, MOST_COLUMNS):
         metrics.append("interactions")

@@ -196,8 +196,7 @@ def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
 def _prepare(model: Path, overwrite: bool) -> bool:
     """Make room for the model; return whether an unfinished run can be continued."""
     from distkern.jobs.folder import JobFolder
-    from distkern.runs.belongings import refuse_foreign
-    from distkern.runs.folder import check_folder
+    from distkern.runs.folder import check_folder, refuse_foreign
 
     finished, unfinished = (model / "model.json").exists(), (model / "checkpoints").is_dir()
     if finished and not overwrite:

@@ -89,7 +89,7 @@ def evaluate(
       distkern evaluate m --data covtype.zarr
       distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
     """
-    from distkern.data.table import told_unknown
+    from distkern.data.table import unknown_note
     from distkern.estimators.loading import load_model
     from distkern.runs.given import unknown_columns
     from distkern.runs.run import evaluations
@@ -103,7 +103,7 @@ def evaluate(
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
     unknown = unknown_columns(fitted.model_.columns, sources[0].dataset)
     if unknown:
-        click.echo(f"note: {told_unknown(unknown)}", err=True)
+        click.echo(f"note: {unknown_note(unknown)}", err=True)
     with Terminal() as terminal:
         found = evaluations(fitted.model_, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))

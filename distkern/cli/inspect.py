@@ -160,7 +160,7 @@ def _model(path: Place) -> PathDescription:
             ]
         )
     if history:
-        compared = [Compared(**one).told for one in history[-1].get("candidates", ())]
+        compared = [Compared(**one).summary for one in history[-1].get("candidates", ())]
         if notes := [*history[-1].get("notes", ()), *compared]:
             facts["notes"] = "\n".join(notes)
         facts["last stage"] = ", ".join(
@@ -171,7 +171,7 @@ def _model(path: Place) -> PathDescription:
         if "validation_error" in history[-1]:
             facts["last stage"] += f", validation error {in_error(history[-1], 'validation_error')}"
     record |= {"hyperparameters": parameters, "history": history}
-    return PathDescription(record, facts, hyperparameters(model.model_.told_params), history)
+    return PathDescription(record, facts, hyperparameters(model.model_.saved_params), history)
 
 
 def _listed(texts: list[str]) -> str:

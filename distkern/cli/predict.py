@@ -61,7 +61,7 @@ def predict(
       distkern predict m --data covtype.zarr --out predictions.csv
     """
     from distkern.data.formats.base import FileForm
-    from distkern.data.table import told_unknown
+    from distkern.data.table import unknown_note
     from distkern.estimators.loading import load_model
     from distkern.runs.given import unknown_columns
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
@@ -96,7 +96,7 @@ def predict(
     if data is not None:
         source = find_split(model, data, split or "test")
         unknown = unknown_columns(fitted.model_.columns, source.dataset)
-        notes = [told_unknown(unknown)] if unknown else []
+        notes = [unknown_note(unknown)] if unknown else []
         where = options.where_to_run(source.n_rows * source.row_bytes, **where)
         with Terminal() as terminal:
             n_rows = predict_to(fitted.model_, source, out, output=output, **where, listeners=[terminal])
@@ -108,10 +108,10 @@ def predict(
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]
-        notes += rows.notes.told()
+        notes += rows.notes.lines()
         if rows.unknown:
-            notes.append(told_unknown(rows.unknown))
-        notes += rows.told_unseen
+            notes.append(unknown_note(rows.unknown))
+        notes += rows.unseen_notes
     if output == "label" and n_rows > 1 and fitted.task == "classification":
         notes += _of_one_class(fitted, place_of(out))
     for note in notes:

@@ -229,7 +229,7 @@ def run_facts(
         **({} if fitted.importances is None else {"importances": fitted.importances}),
         **({"Update": update_facts(fitted.updates[-1])} if fitted.updates else {}),
         "Run": run,
-        "Hyperparameters": hyperparameters(fitted.told_params),
+        "Hyperparameters": hyperparameters(fitted.saved_params),
         "Data": {"path": job.data} if dataset is None else data_facts(dataset),
         "Machine": {
             "scheduler": job.scheduler,

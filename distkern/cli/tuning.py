@@ -47,7 +47,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
                 where=f"hyperparameter {name!r}",
                 hint="leave it out of [params] and --set, or out of [search.params]",
             )
-    method = asked.way
+    method = asked.chosen_method
     try:
         if asked.params:
             settings = settings_of(asked.space, method, asked.candidates, job.seed)

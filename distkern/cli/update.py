@@ -62,7 +62,7 @@ def update(
     from distkern.cli.training import memory_line, run_job
     from distkern.engine.events import Event
     from distkern.runs.persistence import read_fingerprint, read_model
-    from distkern.runs.updating import begun
+    from distkern.runs.updating import update_recipe
     from distkern.show.terminal import Terminal
 
     options.use_certificates(where["scheduler"])
@@ -74,7 +74,7 @@ def update(
     with driving(staged, resume or out is None) as guards, Terminal(since=options.began()) as terminal:
         # under the claim: of two updates in place, the second begins from what the first has made
         base = read_fingerprint(folder)
-        recipe, new = begun(read_model(folder), splits)
+        recipe, new = update_recipe(read_model(folder), splits)
         if out is None:
             _clear(staged, recipe if resume else None)
         job = _job(recipe, new[0].dataset.path, staged, dashboard, where)
@@ -107,7 +107,7 @@ def _staged(folder: Place) -> Path:
     """
     from distkern.data.store.atomic import put_back
     from distkern.jobs.folder import JobFolder
-    from distkern.runs.belongings import refuse_foreign
+    from distkern.runs.folder import refuse_foreign
 
     if not isinstance(folder, Path):
         raise InputError(
@@ -126,7 +126,7 @@ def _staged(folder: Place) -> Path:
 def _clear(staged: Place, resumed: UpdateRecipe | None) -> None:
     """Remove a finished update that did not replace its model, unless it is being resumed."""
     from distkern.jobs.folder import OWN
-    from distkern.runs.belongings import refuse_foreign
+    from distkern.runs.folder import refuse_foreign
     from distkern.runs.persistence import refuse_other_model
 
     if not (staged / "model.json").exists():
@@ -157,7 +157,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     """
     from distkern.data.store.atomic import put_in_place
     from distkern.jobs.folder import JobFolder
-    from distkern.runs.belongings import refuse_foreign, take_along
+    from distkern.runs.folder import refuse_foreign, take_along
     from distkern.runs.persistence import check_model, read_fingerprint
 
     def check(replaced: Path) -> None:
@@ -192,7 +192,7 @@ def _job(recipe: UpdateRecipe, data: Any, out: Place, dashboard: bool | None, wh
         anything_given = bool(given) or bool(dashboard)
         n_bytes = source.n_rows * source.row_bytes
         given["scheduler"] = options.scheduler_for(n_bytes, anything_given=anything_given)
-    name = recipe.told_name.removesuffix("_regressor")
+    name = recipe.saved_name.removesuffix("_regressor")
     return Job(algorithm=name, data=str(data), out=str(out), **given)
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np  # its BLAS must be loaded before it can be limited
+import numpy as np  # loads the BLAS that is to be limited
 import threadpoolctl
 
 from distkern.core.errors import DistkernError
 from distkern.core.processes import address_space, new_lock, require_address_space
 
-#: what BLAS libraries read when they are loaded
+#: environment variables that BLAS libraries read when they are loaded
 _VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _lock = new_lock()
 _pinned = False
@@ -25,39 +25,32 @@ _reserved = False
 
 
 def pin_worker() -> None:
-    """Limit this process to one BLAS thread, for good (called at the start of every task on a worker).
+    """Limit this process to one BLAS thread for its lifetime; every task on a worker starts with this.
 
-    Raises
-    ------
-    DistkernError
-        If the BLAS of this process cannot be limited.
+    Raises :class:`DistkernError` if the BLAS of this process cannot be limited.
     """
     global _pinned
     if _pinned or _depth > 0:
         return
     _reserve()
     with _lock:
-        # SciPy has a BLAS of its own, which is loaded by the first task that needs it
+        # SciPy brings its own BLAS, loaded by the first task that needs it
         os.environ.update(dict.fromkeys(_VARIABLES, "1"))
         with _any_thread():
             threadpoolctl.threadpool_limits(1)
         if blas_threads() > 1:
             raise DistkernError(
-                "this worker computes with several BLAS threads and cannot be limited to one: start "
+                "this worker uses several BLAS threads and cannot be limited to one: start "
                 f"workers with {'=1 '.join(_VARIABLES)}=1, or with a nanny"
             )
         _pinned = True
 
 
 def _reserve() -> None:
-    """Map BLAS's buffers, once in a process, where ``ulimit -v`` may not leave any for them later.
+    """Map BLAS's buffers once per process if ``ulimit -v`` may leave no room for them later.
 
-    OpenBLAS up to 0.3.30 tries for ever to map a buffer, and SciPy holds Python's lock meanwhile.
-
-    Raises
-    ------
-    MemoryBudgetError
-        If there is no room for them.
+    OpenBLAS up to 0.3.30 retries such a mapping forever, while SciPy holds the GIL. Raises
+    :class:`MemoryBudgetError` without room for them.
     """
     global _reserved
     if _reserved or address_space() is None:
@@ -72,23 +65,23 @@ def _reserve() -> None:
 
 @contextmanager
 def _any_thread() -> Iterator[None]:
-    """Let this thread set limits, and after it any other one.
+    """Let this thread set limits, and any other thread afterwards.
 
-    threadpoolctl 3.8 takes limits of OpenBLAS from the first thread alone that has set one, and passes over
-    those of others without a word. Here the limit is the process's, and who sets it has the lock.
+    threadpoolctl 3.8 silently ignores OpenBLAS limits from all threads but the first one to set some. Here
+    the limit is the process's, and the caller holds the lock.
     """
-    let_go = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda *, force: None)
-    let_go(force=True)
+    release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda *, force: None)
+    release(force=True)
     try:
         yield
     finally:
-        let_go(force=True)
+        release(force=True)
 
 
 def _libraries() -> threadpoolctl.ThreadpoolController:
-    """The BLAS libraries of this process, looked for again after imports only, which load them.
+    """Return the BLAS libraries of this process; searched again only after imports, which load them.
 
-    To find them all that is mapped into memory is read, which takes longer than to predict a few rows.
+    The search reads the memory map of the process, which takes longer than predicting a few rows.
     """
     global _found
     if _found is None or _found[0] != len(sys.modules):
@@ -97,17 +90,17 @@ def _libraries() -> threadpoolctl.ThreadpoolController:
 
 
 def blas_threads() -> int:
-    """Threads that the BLAS libraries of this process use at present, the most of any."""
+    """Return the largest current number of threads among the BLAS libraries of this process."""
     pools = threadpoolctl.threadpool_info()
     return max((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), default=1)
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Limit this process to one BLAS thread while any such context is open, then restore what was set before.
+    """Limit this process to one BLAS thread while any such context is open, then restore the earlier limits.
 
-    The limit is the process's, so contexts of several threads (fits of a search, say) share it: the first
-    sets it and the last lifts it.
+    Contexts of several threads, such as the fits of a search, share the limit: the first sets it, the last
+    lifts it.
     """
     global _depth, _limits
     _reserve()

@@ -1,4 +1,4 @@
-"""Which values of a hyperparameter are tried, how they are set, and what was compared before a run."""
+"""Candidate values of a hyperparameter, replacing fields of nested dataclasses, and compared candidates."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 
-#: standard errors of a difference that are not chance
+#: standard errors beyond which a difference is not chance
 CERTAIN = 2.0
-#: values that are no farther apart than this factor are not told apart
+#: values within this factor of each other count as the same
 _SAME = 2.0
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The values that are tried for a hyperparameter.
+    """Candidate values of a hyperparameter.
 
     Attributes
     ----------
-    default : its value where nothing is tried, which others have to be better than
-    values : the others, times n ** power for n rows; or words
-    power : how it grows with the rows, if what a row weighs is to stay: 1 of what weighs the mean loss, -1 of
-        what weighs the regulariser against it
-    least : the smallest value that is told from 0 in the precision of the features
-    certain : standard errors of the difference by which a value has to be better than :attr:`default`
-    by_default : it is chosen unless it is given, and not only where "auto" is
+    default : value to beat, used without a search
+    values : other candidates; numbers are times n ** power for n rows
+    power : growth with the number of rows that keeps a row's influence: 1 for weights of the mean loss, -1
+        for weights of the regulariser against it
+    least : smallest value that the precision of the features distinguishes from 0
+    certain : standard errors of the difference by which a candidate must beat :attr:`default`
+    by_default : search unless a value is given, instead of only for "auto"
     """
 
     default: float | str
@@ -37,11 +37,11 @@ class Choices:
     by_default: bool = True
 
     def tried(self, n_rows: int) -> list[float | str]:
-        """The values for so many rows but :attr:`default` and those about as large."""
+        """Return the candidates for ``n_rows`` rows, without :attr:`default` and values about as large."""
         return [value for value in self.at(n_rows) if not self._is_known(value)]
 
     def at(self, n_rows: int) -> list[float | str]:
-        """All :attr:`values` as they are for so many rows."""
+        """Return :attr:`values` for ``n_rows`` rows."""
         scaled = [
             max(float(f"{value * float(n_rows) ** self.power:.3g}"), self.least)
             if self.power and not isinstance(value, str)
@@ -56,12 +56,12 @@ class Choices:
         return max(value, self.default) <= _SAME * min(value, self.default)
 
     def on_sample(self, value: Any, share: float) -> Any:
-        """A value, given or chosen, as it is on a share of the rows."""
+        """Return a value, given or chosen, rescaled to a share of the rows."""
         return value if isinstance(value, str) else value * share**self.power
 
 
 def with_values(part: Part, values: Mapping[str, Any]) -> Part:
-    """A dataclass with other values of fields, its own ones or those of dataclasses in them, by name."""
+    """Replace fields of a dataclass, or of dataclasses nested in it, by name."""
     changes: dict[str, Any] = {}
     for field in fields(part):  # type: ignore[arg-type]
         value = getattr(part, field.name)
@@ -75,7 +75,7 @@ def with_values(part: Part, values: Mapping[str, Any]) -> Part:
 
 
 def value_of(part: Any, name: str) -> Any:
-    """The value of the field of that name of a dataclass or of one in it; None where there is none."""
+    """Return the field ``name`` of a dataclass or of one nested in it; None if there is none."""
     values = {field.name: getattr(part, field.name) for field in fields(part)}
     if name in values:
         return values[name]
@@ -89,10 +89,10 @@ class Compared:
 
     Attributes
     ----------
-    name : what it is, in words
+    name : description of the candidate
     loss : mean loss on held-out rows
-    n_rows, n_functions : rows that its trial learned from, and functions of its machine, where they are known
-    chosen : whether it is the one that is trained
+    n_rows, n_functions : training rows and functions of its trial, if known
+    chosen : this candidate is trained
     """
 
     name: str
@@ -103,11 +103,11 @@ class Compared:
 
     @property
     def cost(self) -> str:
-        """Rows and functions of its trial, in words; empty where they are not known."""
+        """Return rows and functions of its trial as text; empty if unknown."""
         return "" if self.n_rows is None else f"{self.n_rows:,} rows x {self.n_functions:,} functions"
 
     @property
-    def told(self) -> str:
-        """A line about it."""
+    def summary(self) -> str:
+        """Return a line for the user."""
         cost = f" ({self.cost})" if self.cost else ""
         return f"tried: {self.name}{cost}: {self.loss:.4g}"

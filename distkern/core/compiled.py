@@ -1,10 +1,10 @@
-"""Loops compiled by numba, kept on disk between runs wherever there is a place to keep them.
+"""Loops compiled by numba, cached on disk between runs where a cache folder is writable.
 
-A cache entry is found under the name of the function and a digest of the bytecode of all that goes into it
-and of the types of its arguments, so an entry made from other code can never be taken: neither that of an
-older version of this package, which an upgrade leaves beside the new one, nor that of a loss that has since
-been edited. numba reads all entries of a name before it looks for its own, and fails where one is damaged or
-refers to a class that no longer exists. Then the loop is compiled under another name.
+A cache entry is found by the name of the function and a digest of all bytecode that goes into it and of its
+argument types. Entries of other code are thus never used: neither those of an older version of this package
+nor those of a loss that was edited since. numba reads all entries of a name before it looks up its own, and
+fails if one is damaged or refers to a class that no longer exists. The loop is then compiled under another
+name.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: sums may be reordered, so that they use vector registers; not a number and infinity stay what they are
+#: sums may be reordered, so that they use vector registers; NaN and infinity keep their meaning
 _FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def array_type(dtype: DTypeLike, n_dimensions: int, *, writable: bool = False) -> Any:
-    """numba's type of a C-contiguous array; one that is not written may be read-only memory."""
+    """Return numba's type of a C-contiguous array; unless ``writable``, it may be read-only memory."""
     import numba
 
     scalar = numba.from_dtype(np.dtype(dtype))
@@ -33,10 +33,10 @@ def array_type(dtype: DTypeLike, n_dimensions: int, *, writable: bool = False) -
 
 
 def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
-    """numba's types of arguments, for :func:`compile_loop`.
+    """Return numba's types of arguments, for :func:`compile_loop`.
 
-    ``f8`` is a number, ``f8[:, :]`` a C-contiguous array that is read and ``f8[:]!`` one that is written. The
-    words for dtypes are NumPy's and those of ``names``, which may also be types of numba.
+    ``f8`` is a number, ``f8[:, :]`` a C-contiguous array to read and ``f8[:]!`` one to write. Dtypes are
+    NumPy's names and those of ``names``, which may also be numba types.
     """
     import numba
 
@@ -52,7 +52,9 @@ def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
 
 
 def aligned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """The arrays as compiled loops take them: what another process has sent may lie at odd addresses."""
+    """Return the arrays C-contiguous and aligned, as compiled loops need them; received buffers may be
+    neither.
+    """
     return tuple(
         array
         if array.flags.c_contiguous and array.flags.aligned
@@ -62,21 +64,23 @@ def aligned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 
 
 def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:
-    """numba's type of a named tuple: ``text`` is of :func:`argument_types`, with arrays that are written."""
+    """Return numba's type of a named tuple; ``text`` is as in :func:`argument_types`, with writable
+    arrays.
+    """
     import numba
 
     return numba.types.NamedTuple(argument_types(text, **names), members)
 
 
 def parameters_type(number: int) -> Any:
-    """numba's type of the parameters of a loss."""
+    """Return numba's type of the parameters of a loss."""
     import numba
 
     return numba.types.UniTuple(numba.float64, number)
 
 
 def derivative(prediction: Any, target: Any, parameters: Any) -> Any:
-    """Stands for a loss's own, which :func:`compile_loop` puts in its place."""
+    """Stand in for a loss's derivative, which :func:`compile_loop` inserts."""
     raise NotImplementedError
 
 
@@ -93,7 +97,7 @@ def compile_loop(
     ----------
     function : module-level function in numba's subset of Python
     arguments : numba type of each argument
-    helpers : further functions of that subset, which ``function`` calls by these global names
+    helpers : functions of that subset that ``function`` calls by these global names
     exact : keep the order of every sum
     """
     import numba
@@ -103,7 +107,7 @@ def compile_loop(
     # a copy, because numba names cache entries after the function and looks globals up in its module
     copy = types.FunctionType(function.__code__, {**function.__globals__, **namespace}, function.__name__)
     copy.__module__ = function.__module__
-    # Python alone calls it, never C
+    # only Python calls it, never C
     options = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": False if exact else _FAST_MATH}
     if all(map(_is_self_contained, helpers.values())):
         digest = _digest(arguments, function, *helpers.values())
@@ -112,22 +116,22 @@ def compile_loop(
             try:
                 return numba.njit(arguments, cache=True, **options)(copy)  # type: ignore[no-any-return]
             except (RuntimeError, OSError):
-                break  # neither the package's folder nor the user's cache folder can be written
+                break  # neither the package's folder nor the user's cache folder is writable
             except Exception:
-                continue  # an entry cannot be read; what cannot be compiled fails below
+                continue  # an unreadable entry; code that does not compile fails below
     return numba.njit(arguments, **options)(copy)  # type: ignore[no-any-return]
 
 
 @cache
 def _compiled_helper(function: Callable[..., Any]) -> Any:
-    """A helper of compiled loops, compiled once for all of them, which no one else calls."""
+    """Compile a helper once for all loops that call it."""
     import numba
 
     return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
 
 
 def _is_self_contained(function: Callable[..., Any]) -> bool:
-    """Whether the bytecode says all about ``function``, but for numpy and the standard library."""
+    """Whether the bytecode determines the function, apart from NumPy and the standard library."""
     code = function.__code__
     if function.__closure__ or function.__defaults__ or any(map(inspect.iscode, code.co_consts)):
         return False

@@ -1,13 +1,14 @@
-"""The exceptions of the package: every one says where, what, and how to correct it."""
+"""The exceptions of the package: each names the place, the problem and the remedy."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 #: characters of a part of a message
 _LONGEST = 800
-#: words of other libraries -> ours, the first that is known where the word stands
+#: names in other libraries -> ours; the first valid one is suggested
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     word: tuple(ours.split())
     for ours, theirs in {
@@ -42,7 +43,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     }.items()
     for word in theirs.split()
 }
-#: (parameter, word of another library) -> what does the same here
+#: (parameter, value in another library) -> the equivalent here
 _OTHER_WAYS = {
     ("kernel", "linear"): "set features='linear' with newton, svrg, sdca, rbcd or sbmd, or use pegasos",
     ("kernel", "precomputed"): "give the rows and the name of a kernel: no matrix of all rows is ever built",
@@ -59,11 +60,11 @@ class InputError(DistkernError, ValueError):
     Parameters
     ----------
     what : str
-        What is wrong, one clause, no full stop.
+        The problem, one clause without full stop.
     where : str, optional
-        File, row, column or option where it is wrong, for instance ``"a.csv, row 7, column 'age'"``.
+        File, row, column or option, for instance ``"a.csv, row 7, column 'age'"``.
     hint : str, optional
-        What the user can do about it.
+        The remedy.
     """
 
     def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
@@ -80,21 +81,21 @@ class InputError(DistkernError, ValueError):
         return f"{place}{_shortened(self.what)}{remedy}"
 
     def reword(self, words: Callable[[str], str]) -> None:
-        """Exchange its words, see :mod:`distkern.core.python_words`."""
+        """Rewrite its texts, see :mod:`distkern.core.python_words`."""
         self.what = words(self.what)
         self.where, self.hint = (None if one is None else words(one) for one in (self.where, self.hint))
         self.args = (self._message,)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.what, self.where, self.hint)
+        return partial(type(self), where=self.where, hint=self.hint), (self.what,)
 
 
 class Problems(InputError):
-    """Several things are wrong with the user's input: a line for each.
+    """Several problems with the user's input, one line each.
 
     Attributes
     ----------
-    errors : one for each thing
+    errors : one per problem
     """
 
     def __init__(self, errors: Sequence[InputError]) -> None:
@@ -113,7 +114,7 @@ class Problems(InputError):
 
 
 class CorruptDataError(InputError):
-    """Stored data that no longer is what was written: a flipped byte, a missing shard."""
+    """Stored data differ from what was written: a flipped byte, a missing shard."""
 
 
 class MemoryBudgetError(InputError):
@@ -121,32 +122,28 @@ class MemoryBudgetError(InputError):
 
 
 class ClusterError(DistkernError):
-    """The cluster failed and not the job: a resumed run may succeed."""
+    """The cluster failed, not the job: a resumed run may succeed."""
 
 
 class StoreError(ClusterError):
-    """A store of objects does not answer, after several tries: a resumed run may succeed."""
+    """An object store did not answer after several tries: a resumed run may succeed."""
 
 
 class FencedError(DistkernError):
-    """Another driver has taken the run over: what lies in its folder is that driver's now."""
+    """Another driver has taken over the run and now owns its folder."""
 
 
 class DivergenceError(DistkernError, ArithmeticError):
-    """A solver left the finite numbers."""
+    """A solver produced non-finite numbers."""
 
 
 def _shortened(text: str) -> str:
-    """The text, or its beginning and its end where it is too long to be read."""
+    """Cut out the middle of a text that is too long to read."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
-def _rebuild(kind: type[InputError], what: str, where: str | None, hint: str | None) -> InputError:
-    return kind(what, where=where, hint=hint)
-
-
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The one of ``known`` that a name is likely to mean: the same in another library, or nearly spelt so."""
+    """Return the known name that ``name`` probably means: another library's synonym or a close spelling."""
     names = sorted(known)
     same = [one for one in _SYNONYMS.get(name.lower().replace("-", "_"), ()) if one in names]
     # "c" is no misspelling of "nu", but "C" in another case
@@ -156,7 +153,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that is not one of ``known``, with the nearest right one."""
+    """Return the error for a name that is not in ``known``, with the nearest known one."""
     names = sorted(known)
     close = nearest(name, names)
     hint = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
@@ -164,5 +161,5 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def other_way(parameter: str, word: object) -> str | None:
-    """What does the same as a parameter's word of another library, if it is known."""
+    """Return the equivalent of a parameter's value in another library, or None."""
     return _OTHER_WAYS.get((parameter, word)) if isinstance(word, str) else None

@@ -1,6 +1,6 @@
-"""Which rows are held out for choosing: each class in its share, and rows that belong together on one side.
+"""Draw held-out rows: each class in proportion, and rows that belong together on one side.
 
-These are rows of one group, or equal rows where there are no groups: :func:`keys_of` says which, for all.
+Rows belong together if they are in one group or, without groups, if they are equal (:func:`keys_of`).
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ from distkern.core.types import Block
 
 Keys = NDArray[np.uint64]
 
-#: whose bits are stirred at a time
+#: numbers hashed at a time, and the memory for them
 _NUMBERS_AT_ONCE = 2**17
-#: what that takes
 STIRRED_BYTES = 8 * 2**20
 
 
 def keys_of(block: Block) -> Keys:
-    """The number (n_rows,) that rows have in common if they belong together: the key of their group, or else
-    that of what is in them."""
+    """Return keys (n_rows,), equal for rows that belong together: of groups, or else :func:`row_keys`."""
     return row_keys(block.features) if block.group_keys is None else block.group_keys
 
 
 def row_keys(rows: Rows) -> Keys:
-    """A number (n_rows,) for each row: the same for equal rows, and for others but by a chance of 2^-64.
+    """Return a key (n_rows,) per row: equal for equal rows, different for others except with probability
+    2^-64.
 
-    It is the sum over the columns of the stirred bits of the float64 value times an odd factor that is the
-    column's, modulo 2^64. A zero adds nothing, so a row has the same key dense or sparse, in float32 or in
-    float64.
+    The key is sum_j hash(x_j) factor_j modulo 2^64, with an odd factor for each column. Zeros add nothing and
+    values are taken in float64, so the key depends neither on sparsity nor on precision.
     """
     n_rows, n_columns = rows.shape
     if isinstance(rows, SparseRows):
@@ -55,19 +53,18 @@ def row_keys(rows: Rows) -> Keys:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """On which of some sides each row lies: by its key alone (:func:`keys_of`), so that rows that belong
-    together lie on one.
+    """Assigns each row to a side by its key (:func:`keys_of`), so that rows that belong together share a
+    side.
 
-    A row has a place in [0, 1), and side s has the places from ``cuts[s - 1]`` to ``cuts[s]``. The place is
-    drawn by the seed and the row's key. So each class has its share on each side but for chance: of n rows
-    and a share p the standard deviation is sqrt(n p (1 - p)). For a few keys the place is looked up
-    (:meth:`of_few`).
+    A row has a place in [0, 1), drawn from the seed and its key; side s has the places from ``cuts[s - 1]``
+    to ``cuts[s]``. Each class has its share on each side up to chance: for n rows and a share p the standard
+    deviation is sqrt(n p (1 - p)). For a few keys the places are stored instead (:meth:`of_few`).
 
     Attributes
     ----------
-    cuts : increasing, in (0, 1); one less than there are sides
-    seed : of the draws
-    keys, places : where it is looked up: keys in ascending order, and the place of each
+    cuts : increasing, in (0, 1); one fewer than the sides
+    seed : seed of the draws
+    keys, places : stored places: ascending keys, and the place of each
     """
 
     cuts: tuple[float, ...]
@@ -84,17 +81,20 @@ class Sides:
         codes: NDArray[Any] | None,
         counts: NDArray[np.int64] | None = None,
     ) -> Sides:
-        """Sides that have each class in its share, to about a group: places are ranks in a stratified order.
+        """Return sides with each class in its share to within about one group: places are ranks in a
+        stratified order.
 
-        Rows of one key count in the class of the first one, and lie where their middle lies.
+        A group counts in the class of its first row and lies where its middle lies.
 
         Parameters
         ----------
-        keys, codes : (n_rows,) of all rows; without classes None
-        counts : how many rows each key stands for, where keys are distinct; None: one
+        keys, codes : (n_rows,) of all rows; codes are None without classes
+        counts : rows of each key, if keys are distinct; None: one each
         """
         if counts is None:
-            first, counts = _firsts(keys)
+            _, first, sizes = np.unique(keys, return_index=True, return_counts=True)
+            by_row = np.argsort(first)
+            first, counts = first[by_row], sizes[by_row].astype(np.int64)
             keys, codes = keys[first], None if codes is None else codes[first]
         order = stratified_order(codes, len(keys), seed)
         middles = np.cumsum(counts[order]) - counts[order] / 2
@@ -106,7 +106,7 @@ class Sides:
         return len(self.cuts) + 1
 
     def of(self, keys: Keys) -> NDArray[np.intp]:
-        """The side (n_rows,) of each row."""
+        """Return the side (n_rows,) of each row."""
         if self.keys is None or self.places is None:
             salt = stream(self.seed, Purpose.VALIDATION).integers(0, 2**64, dtype=np.uint64)
             places = (_mixed(keys ^ salt) >> np.uint64(11)) * 2.0**-53
@@ -116,29 +116,23 @@ class Sides:
 
 
 def groups_of(keys: Keys) -> NDArray[np.intp]:
-    """The group (n_rows,) of each row: those of one key, numbered in the order of their first rows."""
+    """Return the group (n_rows,) of each row by its key, numbered by first appearance."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     numbers = np.empty(len(first), dtype=np.intp)
     numbers[np.argsort(first)] = np.arange(len(first))
     return numbers[inverse]
 
 
-def _firsts(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """The first position of each key, ascending, and how many rows have it."""
-    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return first[order], counts[order].astype(np.int64)
-
-
 def stratified_order(
     codes: NDArray[Any] | None, n_rows: int, seed: int, groups: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
-    """A random order of rows in which every run of rows holds each class in about its share.
+    """Return a random order of rows in which every run of rows has about the overall share of each class.
 
     Parameters
     ----------
     codes : (n_rows,) class codes; None: any random order
-    groups : (n_rows,) of :func:`groups_of`, whose rows then follow each other, in the first one's class
+    groups : (n_rows,) as :func:`groups_of` numbers them; rows of a group stay adjacent and count in the class
+        of its first row
     """
     if groups is not None and len(groups) and groups.max() + 1 < n_rows:
         first = np.unique(groups, return_index=True)[1]
@@ -158,8 +152,8 @@ def stratified_order(
 
 
 def order_of_keys(keys: Keys, codes: NDArray[Any] | None, seed: int) -> NDArray[np.intp]:
-    """A :func:`stratified_order` of rows in which those of one key follow each other, and which is one of
-    keys: it does not depend on the order of the rows before, nor on how often each is there.
+    """Return a :func:`stratified_order` with rows of one key adjacent that depends only on the set of keys:
+    neither on the order of the rows nor on their multiplicity.
     """
     by_key = np.argsort(keys, kind="stable")
     own = None if codes is None else codes[by_key]
@@ -169,38 +163,29 @@ def order_of_keys(keys: Keys, codes: NDArray[Any] | None, seed: int) -> NDArray[
 def parted(
     keys: Keys, codes: NDArray[Any] | None, seed: int, n_learned: int, n_held_out: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to learn from and others that are held out, each ascending; see :func:`parts_in_order`."""
+    """Return ascending positions of at most ``n_learned`` training rows and at most ``n_held_out`` held-out
+    rows.
+
+    They are the first and the last rows of a :func:`stratified_order`. No held-out row shares a key with a
+    training row: if the border would split a key, the rest of the key is in neither part; if nothing would
+    then be held out, the whole key is. If all rows have one key, none is held out.
+    """
     groups = groups_of(keys)
     order = stratified_order(codes, len(groups), seed, groups)
-    learned, held_out = parts_in_order(keys[order], n_learned, n_held_out)
-    return np.sort(order[learned]), np.sort(order[held_out])
-
-
-def parts_in_order(keys: Keys, n_learned: int, n_held_out: int) -> tuple[slice, slice]:
-    """The first rows to learn from, and the last ones that are held out, no more than so many.
-
-    No row that is held out has the key of one that is learned from: where the border between the two would
-    cut rows of one key apart, those behind it are in neither part, or, if none were left, all of that key are
-    held out. None are if all rows have one key.
-
-    Parameters
-    ----------
-    keys : (n_rows,), those of one key one after the other
-    """
     n_rows, first = len(keys), n_learned
     if 0 < n_learned < n_rows:
-        own = np.flatnonzero(keys == keys[n_learned - 1])
+        own = np.flatnonzero(keys[order] == keys[order[n_learned - 1]])
         first = int(own[-1]) + 1
         if first == n_rows and own[0] > 0:
             first = n_learned = int(own[0])
-    return slice(n_learned), slice(max(first, n_rows - n_held_out), n_rows)
+    return np.sort(order[:n_learned]), np.sort(order[max(first, n_rows - n_held_out) :])
 
 
 def stirred_bits(values: NDArray[Any]) -> Keys:
-    """The bits of numbers, of their shape, mixed: equal numbers have the same, those of others look drawn."""
-    # a negative zero is a zero
+    """Return a 64-bit hash of each number, in the shape of ``values``; equal numbers have equal hashes."""
+    # adding 0.0 turns -0.0 into 0.0
     exact = np.ascontiguousarray(values.astype(np.float64) + 0.0)
-    # small whole numbers differ in their first bits alone, of which a product modulo 2^64 would keep few
+    # small integers differ only in the high bits, few of which a product modulo 2^64 would keep
     return _mixed(exact.view(np.uint64))
 
 
@@ -209,7 +194,7 @@ def _factors(columns: NDArray[np.integer[Any]]) -> Keys:
 
 
 def _mixed(sums: Keys) -> Keys:
-    """Mix the bits of 64-bit numbers (the finaliser of SplitMix64), so that all of them look drawn."""
+    """Apply the finaliser of SplitMix64 to 64-bit numbers."""
     found = sums
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)

@@ -1,4 +1,4 @@
-"""Ctrl-C and termination signals: never lost, put off while workers start or stop, obeyed in time."""
+"""Ctrl-C and termination signals: never lost, deferred while workers start or stop, obeyed in time."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-#: seconds in which an interrupted command ends by itself
+#: seconds that an interrupted command has to end by itself
 GRACE = 10.0
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _OVERDUE = (
-    f"distkern: interrupted; stopped as it did not end within {GRACE:.0f} s: --resume goes on from the last "
-    "checkpoint, and commands without it start anew\n"
+    f"distkern: interrupted and stopped, as it did not end within {GRACE:.0f} s: --resume continues from the "
+    "last checkpoint; other commands start anew\n"
 ).encode()
 _arrived = False
 
 
 @contextmanager
 def as_exceptions(*, ends_process: bool = False) -> Iterator[None]:
-    """Ctrl-C and termination both raise :class:`KeyboardInterrupt` inside, and again in :func:`check`.
+    """Make Ctrl-C and termination raise :class:`KeyboardInterrupt` inside, and again in :func:`check`.
 
-    The second time is needed: an exception that happens to be raised in a finaliser or in a callback of the
-    garbage collector, where Dask has one, would be printed and forgotten. A process that is still inside
-    :data:`GRACE` seconds after the first signal ends with exit status 130, whatever it waits for.
-    With ``ends_process`` the process ends after the context, and has no longer for that either.
+    The second time is needed because Python prints and drops an exception raised in a finaliser or in a
+    callback of the garbage collector, where Dask has one. A process still inside :data:`GRACE` seconds after
+    the first signal ends with exit status 130, even while it waits. With ``ends_process`` the deadline
+    applies to the rest of the process too.
     """
     global _arrived
     _arrived = False
@@ -40,7 +40,7 @@ def as_exceptions(*, ends_process: bool = False) -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number, handler in before.items():
-        # a program in the background was started with Ctrl-C ignored, and wants it so
+        # shells start background programs with Ctrl-C ignored
         if handler is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     hook = sys.unraisablehook
@@ -51,7 +51,7 @@ def as_exceptions(*, ends_process: bool = False) -> Iterator[None]:
             if lost.object not in half_done:
                 hook(lost)
         elif lost.object in gc.callbacks:
-            # Dask's keeps a time that it began to take, and fails at every later collection
+            # Dask's timer was interrupted half-way and fails at every later collection
             half_done.append(lost.object)
 
     sys.unraisablehook = report
@@ -65,10 +65,10 @@ def as_exceptions(*, ends_process: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _overseen(ends_process: bool) -> Iterator[None]:
-    """End the process if the context is open :data:`GRACE` seconds after a signal.
+    """End the process if the context is still open :data:`GRACE` seconds after a signal.
 
-    Python runs handlers in the main thread, which may be inside a compiled loop or wait for a lock. The
-    wakeup descriptor is written to as soon as the signal arrives.
+    Python runs handlers in the main thread, which may be in a compiled loop or waiting for a lock. The wakeup
+    descriptor is written as soon as the signal arrives.
     """
     heard, wakeup = os.pipe()
     os.set_blocking(wakeup, False)
@@ -78,7 +78,7 @@ def _overseen(ends_process: bool) -> Iterator[None]:
     try:
         watch.start()
     except RuntimeError:
-        # no thread can be started, and the command is about to say so
+        # no thread can be started, which the command reports next
         os.close(heard)
         os.close(wakeup)
         yield
@@ -89,7 +89,7 @@ def _overseen(ends_process: bool) -> Iterator[None]:
     finally:
         signal.set_wakeup_fd(before)
         ended.set()
-        # a forked process may hold this end open, so closing it wakes nobody
+        # closing would not wake the reader if a forked process holds this end open
         with suppress(OSError):
             os.write(wakeup, b"\0")
         os.close(wakeup)
@@ -122,7 +122,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def check() -> None:
-    """Raise :class:`KeyboardInterrupt` if an interruption arrived and got lost; long loops call this."""
+    """Raise :class:`KeyboardInterrupt` if an interruption arrived and was lost; long loops call this."""
     global _arrived
     if _arrived and threading.current_thread() is threading.main_thread():
         _arrived = False
@@ -131,18 +131,17 @@ def check() -> None:
 
 def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
     for number, handler in handlers.items():
-        # None: installed by something other than Python, which cannot be asked for it
+        # None: a handler that was not installed from Python
         signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
 def put_off(*, starts_processes: bool = True) -> Iterator[None]:
-    """Hold interruptions back until the end of the context, then raise one :class:`KeyboardInterrupt`.
+    """Defer interruptions to the end of the context, then raise one :class:`KeyboardInterrupt`.
 
-    A cluster that is interrupted half-way through its start or its end leaves processes and tracebacks
-    behind. Processes and threads started inside never see Ctrl-C, which a terminal sends to all of them at
-    once: what started them decides what becomes of them. Outside the main thread, which alone handles
-    signals, nothing is put off.
+    A cluster interrupted while it starts or stops leaves processes and tracebacks behind. Processes and
+    threads started inside never receive Ctrl-C, which a terminal sends to all of them; their parent decides
+    when they stop. Does nothing outside the main thread, which alone handles signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -162,7 +161,7 @@ def put_off(*, starts_processes: bool = True) -> Iterator[None]:
     try:
         yield
     finally:
-        # a signal that waits behind the mask is still to be remembered
+        # unblocking first delivers a pending signal to remember()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _restore(before)
     if arrived:
@@ -170,7 +169,7 @@ def put_off(*, starts_processes: bool = True) -> Iterator[None]:
 
 
 def _start_resource_tracker() -> None:
-    """Start multiprocessing's helper process now: it would unblock the signals when it is started later."""
+    """Start multiprocessing's helper process now: starting it later would unblock the signals."""
     with suppress(OSError, ImportError):
         from multiprocessing.resource_tracker import ensure_running
 

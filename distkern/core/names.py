@@ -1,4 +1,4 @@
-"""Names of columns, matched and put in order; labels of classes, the same whatever file holds them."""
+"""Column names, matched and ordered, and class labels in one form for all file formats."""
 
 from __future__ import annotations
 
@@ -16,21 +16,18 @@ _MOST_NAMED = 5
 
 
 def order_by_name(
-    names: Sequence[str], wanted: Sequence[str], *, where: str, whose: str, may_have_others: bool = False
+    names: Sequence[str], wanted: Sequence[str], *, where: str, owner: str, may_have_others: bool = False
 ) -> NDArray[np.intp] | None:
-    """Where each of the ``wanted`` columns stands among ``names``; None if they are in that order already.
+    """Return the position among ``names`` of each wanted column; None if they are in that order already.
+
+    Raises :class:`InputError`, naming the missing and the unknown columns.
 
     Parameters
     ----------
     names, wanted : distinct names
-    where : the columns that are looked at, for the error
-    whose : what wants them, for the error
-    may_have_others : names that are not wanted are left out
-
-    Raises
-    ------
-    InputError
-        Naming the columns that are missing and those that nobody knows.
+    where : source of ``names``, for the error
+    owner : owner of ``wanted``, for the error
+    may_have_others : ignore names that are not wanted
     """
     if len(names) == len(wanted) and all(map(str.__eq__, names, wanted)):
         return None
@@ -39,15 +36,15 @@ def order_by_name(
     missing = [name for name in wanted if name not in position]
     unknown = [name for name in names if name not in known]
     if missing or (unknown and not may_have_others) or len(position) < len(names):
-        raise _unlike(missing, unknown, where, whose)
+        raise _mismatch(missing, unknown, where, owner)
     return np.array([position[name] for name in wanted], dtype=np.intp)
 
 
-def _unlike(missing: list[str], unknown: list[str], where: str, whose: str) -> InputError:
-    said = [f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
-    said += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
-    what = f"these are not the columns of {whose}: {' and '.join(said) or 'a name occurs twice'}"
-    hint = "leave what is unknown out" if unknown else "add what is missing"
+def _mismatch(missing: list[str], unknown: list[str], where: str, owner: str) -> InputError:
+    parts = [f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    parts += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
+    what = f"the columns differ from those of {owner}: {' and '.join(parts) or 'a name occurs twice'}"
+    hint = "leave out unknown columns" if unknown else "add the missing columns"
     if missing and unknown:
         close = difflib.get_close_matches(unknown[0], missing, n=1)
         hint = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"
@@ -61,8 +58,9 @@ def _listed(names: list[str]) -> str:
 
 
 def written(value: Any) -> str:
-    """A category as text: one that is an integer as such, whatever holds it, as columns of integers turn to
-    floats where some are missing."""
+    """Return a category as text, integral numbers without fraction: columns of integers with missing values
+    hold floats.
+    """
     if isinstance(value, float | np.floating | Decimal) and np.isfinite(float(value)) and value % 1 == 0:
         value = int(value)
     return str(value)
@@ -74,18 +72,18 @@ _KINDS: dict[str, LabelKind] = {"b": "boolean", "M": "date", "O": "text", "U": "
 
 
 def kind_of(labels: NDArray[Any]) -> LabelKind:
-    """The kind of an array of labels."""
+    """Return the kind of an array of labels."""
     return _KINDS.get(labels.dtype.kind, "number")
 
 
 def plain_labels(labels: Any) -> list[Any]:
-    """Labels (n,) as bool, int, float or str, and dates as texts: ``2024-01-31``, ``2024-01-31T12:30:00``."""
+    """Return labels (n,) as bool, int, float or str; dates as ``2024-01-31`` or ``2024-01-31T12:30:00``."""
     values = np.asarray(labels)
     return [date_text(value) for value in values] if values.dtype.kind == "M" else list(values.tolist())
 
 
 def date_text(value: np.datetime64) -> str:
-    """A date in one form, whatever its unit."""
+    """Return a date as text, the same for every unit."""
     unit = np.datetime_data(value.dtype)[0]
     day, _, time = str(value.astype("M8[s]") if unit in ("h", "m") else value).partition("T")
     if not time:
@@ -95,12 +93,12 @@ def date_text(value: np.datetime64) -> str:
 
 
 def label_texts(labels: Any) -> list[str]:
-    """Labels (n,) as texts for readers: ``1`` for 1.0."""
+    """Return labels (n,) as texts for display: ``1`` for 1.0."""
     return [written(label) for label in plain_labels(labels)]
 
 
 def code_of(labels: Sequence[Any], given: Any) -> int | None:
-    """Return the place among plain labels of a label, or of its text, as JSON has it; else None."""
+    """Return the position of a label, or of its text as JSON has it, among plain labels; None if absent."""
     (label,) = plain_labels(np.asarray(given).reshape(1))
     if label in labels:
         return labels.index(label)

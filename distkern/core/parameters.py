@@ -1,8 +1,8 @@
 """Parameters: name, kind, range, default and help, declared once, where they are used.
 
-A loss, a kernel or a solver is a frozen dataclass; a field made by :func:`parameter` is a parameter of it.
-All else comes from the declaration: what is refused and with which words, the signatures of the estimators,
-the check of job files and of ``--set``, and the tables in docstrings.
+A loss, kernel or solver is a frozen dataclass; its fields made by :func:`parameter` are its parameters.
+Refusals, signatures of estimators, checks of job files and ``--set``, and tables in docstrings all come from
+the declaration.
 """
 
 from __future__ import annotations
@@ -30,50 +30,50 @@ _UNITS |= {
     for power, prefix in enumerate("kmgt", start=1)
     for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
 }
-#: fewer bytes without a unit are a mistake
+#: fewer bytes without a unit are probably a mistake
 _LEAST = 2**20
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 
 
 class AbstractKind(ABC):
-    """Some of the values that a parameter may have."""
+    """A set of values that a parameter may have."""
 
     @abstractmethod
     def accepts(self, value: Any) -> bool:
-        """Whether the value is one of them."""
+        """Whether the set contains the value."""
 
     @property
     @abstractmethod
     def description(self) -> str:
-        """The accepted values in words, for messages and tables."""
+        """Return the accepted values in words, for messages and tables."""
 
     @property
     def annotation(self) -> str:
-        """The type of those that are not :attr:`words`, as type checkers read it."""
+        """Return the type of values other than :attr:`words`, for type checkers."""
         return ""
 
     @property
     def docstring_type(self) -> str:
-        """The same, as scikit-learn's docstrings write types."""
+        """Return the same as scikit-learn's docstrings write types."""
         return self.annotation
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words among them."""
+        """Return the accepted words."""
         return ()
 
     def refusal(self, value: Any) -> InputError | None:
-        """Why the value is not one of them, where there is more to say than the description."""
+        """Return an error that says more than the description about a refused value, or None."""
         return None
 
     def clean(self, value: Any) -> Any:
-        """An accepted value as plain Python has it."""
+        """Return an accepted value as a plain Python object."""
         return value
 
 
 @dataclass(frozen=True)
 class Number(AbstractKind):
-    """Finite numbers from ``least`` to ``most``, which are among them unless that end is ``open``."""
+    """Finite numbers from ``least`` to ``most``; an ``open`` end is excluded."""
 
     least: float = -math.inf
     most: float = math.inf
@@ -105,7 +105,7 @@ class Number(AbstractKind):
         if math.isinf(self.least):
             return f" {'<' if self.open[1] else '<='} {self.most:g}"
         left, right = "(" if self.open[0] else "[", ")" if self.open[1] else "]"
-        # the largest seed is a number of ten digits
+        # the largest seed has ten digits
         return f" in {left}{self.least:.10g}, {self.most:.10g}{right}"
 
     def clean(self, value: Any) -> Any:
@@ -114,7 +114,7 @@ class Number(AbstractKind):
 
 @dataclass(frozen=True)
 class Whole(Number):
-    """Whole numbers from ``least`` to ``most``."""
+    """Integers from ``least`` to ``most``."""
 
     least: float = 1
     noun = "a whole number"
@@ -127,7 +127,7 @@ class Whole(Number):
         return int(value)
 
 
-#: of what is chosen from the data
+#: value of parameters that are chosen from the data
 AUTO = "auto"
 POSITIVE = Number(0, open=(True, False))
 NOT_NEGATIVE = Number(0)
@@ -135,7 +135,7 @@ NOT_NEGATIVE = Number(0)
 
 @dataclass(frozen=True)
 class Numbers(AbstractKind):
-    """A number of the given kind, or a sequence of at least one, or of ``length``."""
+    """A number of the given kind, or a nonempty sequence of them, of ``length`` if given."""
 
     kind: Number
     length: int | None = None
@@ -161,7 +161,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 class Words(AbstractKind):
-    """Some words, and the names of the members of a family, which are looked up when they are asked for."""
+    """Words, and the names of the members of a family, looked up on demand."""
 
     def __init__(self, *words: str, of: Family[Any] | None = None) -> None:
         self._words, self._of = words, of
@@ -180,7 +180,7 @@ class Words(AbstractKind):
         return ", ".join(repr(word) for word in self.words)
 
     def names_another(self, value: Any) -> bool:
-        """Whether the value is a member of the family that is none of these."""
+        """Whether the value is a member of the family that this kind excludes."""
         return self._of is not None and not self.accepts(value) and value in replace(self._of, which=None)
 
     def clean(self, value: Any) -> str:
@@ -189,7 +189,7 @@ class Words(AbstractKind):
 
 @dataclass(frozen=True)
 class Literal(AbstractKind):
-    """Single values, told from others by their type as well: True is not 1."""
+    """Single values, compared by type as well: True is not 1."""
 
     values: tuple[Any, ...]
     description: str = ""
@@ -235,12 +235,12 @@ class Parameter:
 
     Attributes
     ----------
-    default : its value where none is given
-    kinds : what it may be; the first that accepts a value cleans it
-    help : what it is, one clause
-    used_with : other parameters and the values of theirs with which it has an effect
-    searched : which values are tried where it is "auto", if it may be
-    tried : which values ``distkern tune`` tries unless it is told; None: those of ``searched``
+    default : its default value
+    kinds : accepted kinds of values; the first that accepts a value cleans it
+    help : its meaning, one clause
+    used_with : other parameters, each with the values for which this one has an effect
+    searched : candidates for "auto", if allowed
+    tried : candidates for ``distkern tune``; None: those of ``searched``
     """
 
     default: Any
@@ -251,7 +251,9 @@ class Parameter:
     tried: Choices | None = None
 
     def space(self, n_rows: int) -> list[Any]:
-        """Values that ``distkern tune`` tries for so many rows, the default first; none if it is fixed."""
+        """Return the values that ``distkern tune`` tries for ``n_rows`` rows, the default first; none if
+        fixed.
+        """
         choices = self.tried or self.searched
         if choices is None:
             return []
@@ -259,19 +261,19 @@ class Parameter:
 
     @property
     def description(self) -> str:
-        """The accepted values in words."""
+        """Return the accepted values in words."""
         return " or ".join(kind.description for kind in self.kinds)
 
     @property
     def annotation(self) -> str:
-        """Its type, as type checkers read it."""
+        """Return its type for type checkers."""
         words = ", ".join(f'"{word}"' for word in dict.fromkeys(self.words))
         types = [f"Literal[{words}]" if words else "", *(kind.annotation for kind in self.kinds)]
         return " | ".join(dict.fromkeys(one for one in types if one))
 
     @property
     def docstring_type(self) -> str:
-        """Its type and default, as scikit-learn's docstrings write them.
+        """Return its type and default as scikit-learn's docstrings write them.
 
         >>> Parameter(AUTO, (POSITIVE, Words("auto", "scale"), NOTHING), "").docstring_type
         'float > 0, {"auto", "scale"} or None, default="auto"'
@@ -286,7 +288,7 @@ class Parameter:
 
     @property
     def words(self) -> list[str]:
-        """The words it may be."""
+        """Return the accepted words."""
         return [word for kind in self.kinds for word in kind.words]
 
     @property
@@ -294,12 +296,10 @@ class Parameter:
         return any(kind.accepts(None) for kind in self.kinds)
 
     def clean(self, name: str, value: Any) -> Any:
-        """The value as plain Python has it.
+        """Return the value as a plain Python object.
 
-        Raises
-        ------
-        InputError
-            Naming the parameter, what it may be and, for a word, the nearest right one.
+        Raises :class:`InputError`, naming the parameter, the accepted values and, for a word, the nearest
+        accepted one.
         """
         for kind in self.kinds:
             if kind.accepts(value):
@@ -319,24 +319,24 @@ class Parameter:
 def parameter(
     default: Any, *kinds: AbstractKind, help: str, tried: Choices | None = None, **used_with: tuple[Any, ...]
 ) -> Any:
-    """A dataclass field that is a parameter; other keywords are other parameters, see :class:`Parameter`."""
+    """Return a dataclass field for a parameter; for ``used_with`` see :class:`Parameter`."""
     one = Parameter(default, kinds, help, used_with, tried=tried)
     return field(default=default, metadata={_KEY: one})
 
 
 def redeclared(kind: type, name: str, default: Any) -> Any:
-    """A parameter of another dataclass, as a field with another default."""
+    """Return a field for a parameter of another dataclass with another default."""
     one = dataclasses.replace(declared(kind)[name], default=default)
     return field(default=default, metadata={_KEY: one})
 
 
 def declared(kind: type) -> dict[str, Parameter]:
-    """The parameters that a dataclass declares, by name."""
+    """Return the parameters that a dataclass declares, by name."""
     return {one.name: one.metadata[_KEY] for one in dataclasses.fields(kind) if _KEY in one.metadata}
 
 
 class Declared:
-    """A frozen dataclass that refuses wrong values of its parameters and keeps right ones clean."""
+    """A frozen dataclass that refuses wrong values of its parameters and cleans accepted ones."""
 
     def __post_init__(self) -> None:
         for name, declaration in declared(type(self)).items():
@@ -349,10 +349,8 @@ class Declared:
 def parse_bytes(text: str) -> int:
     """Parse a number of bytes such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
 
-    Raises
-    ------
-    InputError
-        If it is not a positive number with a known unit, or has no unit and is below 1 MiB.
+    Raises :class:`InputError` if it is not a positive number with a known unit, or has no unit and is below 1
+    MiB.
     """
     match = _SIZE.fullmatch(text)
     unit = match[2].lower() if match else None
@@ -367,7 +365,7 @@ def parse_bytes(text: str) -> int:
 
 
 class Bytes(AbstractKind):
-    """Sizes of memory: a text, or a number of bytes."""
+    """Sizes of memory: a text or a number of bytes."""
 
     description = "a size like '512MiB', or a number of bytes"
     annotation = "int | str"

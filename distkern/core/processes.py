@@ -1,9 +1,10 @@
-"""The memory of a process, which one is meant, and locks that a fork frees."""
+"""Identity, limits and memory of processes, and locks that are free after a fork."""
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import sys
 import threading
@@ -18,7 +19,7 @@ _locks: WeakSet[threading.Lock] = WeakSet()
 
 
 def new_lock() -> threading.Lock:
-    """A lock that is free in a forked child, whichever thread of the parent held it."""
+    """Return a lock that is free in a forked child, whichever thread of the parent held it."""
     lock = threading.Lock()
     _locks.add(lock)
     return lock
@@ -34,16 +35,16 @@ if hasattr(os, "register_at_fork"):
 
 
 def birth(pid: int) -> str:
-    """When a process of this machine started, in ticks since the machine did; empty where not known."""
+    """Return when a process of this machine started, in clock ticks since boot; empty if unknown."""
     try:
-        # the name of the program, in brackets, may hold anything
+        # the program's name, in brackets, may contain anything
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
 
 
 def started() -> float:
-    """When this process started, in seconds since 1970; now where that is not known."""
+    """Return when this process started, in seconds since 1970; now if unknown."""
     try:
         ticks, uptime = float(birth(os.getpid())), Path("/proc/uptime").read_text(encoding="ascii").split()[0]
     except (OSError, ValueError):
@@ -52,9 +53,9 @@ def started() -> float:
 
 
 def is_running(pid: int, born: str = "") -> bool:
-    """Whether the process with this number, and this :func:`birth` if it is given, runs on this machine."""
+    """Whether a process with this number, and this :func:`birth` if given, runs on this machine."""
     try:
-        # signal 0 asks whether there is such a process
+        # signal 0 only checks that the process exists
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
@@ -66,34 +67,43 @@ def is_running(pid: int, born: str = "") -> bool:
 
 #: address space of a thread: its stack, the C library's arena, the buffers of two BLAS libraries
 _THREAD_BYTES = 136 * 2**20
-#: address space that any run takes beside its threads
+#: address space of a run without its threads
 _RUN_BYTES = 192 * 2**20
-#: limits of open files below it are lower than any system's own
+#: limits on open files below this are lower than any system's default
 _FEW_FILES = 256
 
 
-def address_space() -> tuple[int, int] | None:
-    """The limit on this process's address space (``ulimit -v``) and its bytes in use, or None."""
+def limits_of(name: str) -> tuple[float, float] | None:
+    """Return the soft and the hard limit ``RLIMIT_...``, infinite if unlimited; None where there are none."""
     try:
         import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
-        return limit, int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):
+    except ImportError:
         return None
+    soft, hard = (
+        math.inf if limit == resource.RLIM_INFINITY else limit
+        for limit in resource.getrlimit(getattr(resource, name))
+    )
+    return soft, hard
+
+
+def address_space() -> tuple[int, int] | None:
+    """Return the limit on this process's address space (``ulimit -v``) and its bytes in use; None if
+    unlimited.
+    """
+    limits = limits_of("RLIMIT_AS")
+    if limits is None or math.isinf(limits[0]):
+        return None
+    with suppress(OSError, ValueError):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        return int(limits[0]), used
+    return None
 
 
 def require_address_space(n_threads: int) -> None:
-    """Refuse to start ``n_threads`` threads where ``ulimit -v`` leaves them too little address space.
+    """Refuse to start ``n_threads`` threads if ``ulimit -v`` leaves too little address space for them.
 
-    Compiled libraries that cannot map their buffers end the process, or try for ever.
-
-    Raises
-    ------
-    MemoryBudgetError
-        Naming the limit.
+    Compiled libraries that cannot map their buffers end the process or retry forever. Raises
+    :class:`MemoryBudgetError`, naming the limit.
     """
     space = address_space()
     needed = _RUN_BYTES + n_threads * _THREAD_BYTES
@@ -110,71 +120,61 @@ def require_address_space(n_threads: int) -> None:
 def require_files(number: int) -> None:
     """Raise the soft limit on open files (``ulimit -n``) so that ``number`` more can be opened.
 
-    Raises
-    ------
-    InputError
-        Naming the limit, if the hard limit is lower.
+    Raises :class:`InputError`, naming the limit, if the hard limit is lower.
     """
+    limits = limits_of("RLIMIT_NOFILE")
     try:
-        import resource
-
         needed = len(os.listdir("/proc/self/fd")) + number
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    except (ImportError, OSError):
+    except OSError:
         return
-    if soft == resource.RLIM_INFINITY or needed <= soft:
+    if limits is None or needed <= limits[0]:
         return
-    if hard != resource.RLIM_INFINITY and needed > hard:
+    hard = limits[1]
+    if needed > hard:
         raise InputError(
             f"a process may open {hard} files and connections, and {needed} are needed",
             where="ulimit -n",
             hint=f"raise the limit (ulimit -n {max(1024, needed)}), or use fewer --workers",
         )
+    import resource
+
     with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-
-
-def _open_files() -> int | None:
-    """The hard limit on the files that a process has open, or None."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    except (ImportError, OSError):
-        return None
-    return None if limit == resource.RLIM_INFINITY else limit
+        unlimited = resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, unlimited if math.isinf(hard) else int(hard)))
 
 
 def exceeded_limit(error: BaseException) -> str:
-    """What to do about a system limit (``ulimit``) that may have caused an error, or an empty text."""
+    """Return the remedy for a system limit (``ulimit``) that may have caused an error, or an empty text."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many files are open: raise the limit (ulimit -n 1024)"
     space = address_space()
     if space is not None:
         limited = f"the address space of a process is limited to {space[0] // 2**20} MiB"
         return f"{limited}, which may be the cause: raise the limit (ulimit -v unlimited)"
-    if (files := _open_files()) is not None and files < _FEW_FILES:
-        return f"a process may open {files} files, which may be the cause: raise the limit (ulimit -n 1024)"
+    files = limits_of("RLIMIT_NOFILE")
+    if files is not None and files[1] < _FEW_FILES:
+        cause = f"a process may open {files[1]} files, which may be the cause"
+        return f"{cause}: raise the limit (ulimit -n 1024)"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "raise the limit on processes and threads (ulimit -u), or use fewer --workers"
     if isinstance(error, MemoryError):
-        return "give --memory-limit, so that the run is planned to fit into memory"
+        return "give --memory-limit, so that the run is planned to fit in memory"
     return ""
 
 
-#: mallopt's names of its thresholds (malloc.h), and what they are set to
+#: mallopt's thresholds (malloc.h) and the values for them
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _TRIM_BYTES, _MMAP_BYTES = 4 * 2**20, 3 * 2**20
 
 
 def return_large_arrays() -> None:
-    """From here on, have arrays above 3 MiB mapped one by one, so that freeing one gives its memory back.
+    """Make the allocator map arrays above 3 MiB one by one from now on, so that freeing one returns its
+    memory.
 
-    glibc raises that threshold to the size of whatever was freed last, up to 32 MiB; blocks and pieces then
-    come from a heap whose holes fit nothing, and a process that streams them grows for several stages
-    to half as much again as it ever held at once. Pieces of kernel rows, of 1 to 3 MiB, stay with the heap:
-    mapping them took a quarter of a run's seconds. Does nothing under another C library, or where the user
-    has set the threshold (``MALLOC_MMAP_THRESHOLD_``).
+    glibc raises that threshold to the size of the last freed array, up to 32 MiB. Blocks and pieces then come
+    from a heap with holes that fit nothing, and a streaming process grows over several stages to 1.5 times
+    its largest need. Pieces of kernel rows, of 1 to 3 MiB, stay on the heap: mapping them took a quarter of a
+    run's time. Does nothing under other C libraries, or if the user has set ``MALLOC_MMAP_THRESHOLD_``.
     """
     if "MALLOC_MMAP_THRESHOLD_" in os.environ:
         return
@@ -187,15 +187,15 @@ def return_large_arrays() -> None:
 
 
 def trim() -> None:
-    """Give back what the allocator keeps of freed memory, between the objects that live on as well."""
+    """Return freed memory that the allocator keeps, also between live objects."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def peak_resident_bytes(pid: int | None = None) -> int:
-    """Peak resident memory of this process, or of another one of this machine as long as it is there.
+    """Return the peak resident memory of this process, or of another live one on this machine.
 
-    It is VmHWM where there is /proc, as maxrss is inherited at spawn.
+    VmHWM is preferred where /proc exists, as maxrss is inherited at spawn.
     """
     with suppress(OSError), open(f"/proc/{pid or 'self'}/status") as status:
         for line in status:

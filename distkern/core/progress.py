@@ -1,4 +1,4 @@
-"""Steps of long work that is no pass: whoever works says where it is, and whoever started it may listen."""
+"""Progress of long work outside passes: the worker reports steps, and the caller may listen."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
-#: called with what is done now, the number of finished steps, and the number of all
-Told: TypeAlias = Callable[[str, int, int], object]
+#: called with a description of the step, the number of finished steps, and the total
+StepListener: TypeAlias = Callable[[str, int, int], object]
 
-_LISTENER: ContextVar[Told | None] = ContextVar("distkern steps", default=None)
+_LISTENER: ContextVar[StepListener | None] = ContextVar("distkern steps", default=None)
 
 
 def at_step(doing: str, done: int, total: int) -> None:
-    """Report a step that begins."""
+    """Report the start of a step."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(doing, done, total)
 
 
 @contextmanager
-def steps_told(listener: Told) -> Iterator[None]:
-    """Hear of the steps of this context and thread; an inner listener hears them alone."""
+def listening(listener: StepListener) -> Iterator[None]:
+    """Send the steps of this context and thread to ``listener``; an inner listener replaces it."""
     token = _LISTENER.set(listener)
     try:
         yield

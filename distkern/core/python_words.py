@@ -1,7 +1,7 @@
-"""Messages in Python's words: ``overwrite=True`` where the command line says ``--overwrite``.
+"""Messages with Python's names of options: ``overwrite=True`` for ``--overwrite`` of the command line.
 
-Whatever raises an error below the public functions names options as the command line does, which most readers
-type. :func:`in_python` stands around the public functions, and only there are the words exchanged.
+Code below the public functions names options as on the command line, where most readers type them. Only
+:func:`in_python`, around the public functions, translates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _PACKAGE = "distkern."
-#: options of the command line that Python has under another name, or as another value
+#: options of the command line with another name or value in Python
 _FLAGS = {
     "overwrite": "overwrite=True",
     "columns": "columns=True",
@@ -35,7 +35,7 @@ _FLAGS = {
     "group": "groups",
     "data OLD.zarr NEW.zarr": "old=",
 }
-#: options whose value follows, as Python writes it
+#: options followed by a value -> how Python writes the value
 _VALUES: dict[str, Callable[[str], str]] = {
     "scale": repr,
     "task": repr,
@@ -54,7 +54,7 @@ _VALUE = re.compile(
     rf"--({'|'.join(_VALUES)}) (none|minmax|maxabs|standard|unit|ball|mean|median|flag|classification|"
     r"regression|balanced|\d[\w.]*)(?!\w)"
 )
-#: a column after the option, and not a word of the sentence
+#: an option followed by a column name, as opposed to a word of the sentence
 _COLUMN = re.compile(r"--(drop|text|id) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
 _CATEGORIES = re.compile(r"--categorical ([^\s=]+)=(onehot|target|drop)")
 _FLAG = re.compile(rf"--({'|'.join(map(re.escape, sorted(_FLAGS, key=len, reverse=True)))})(?![\w-])")
@@ -62,7 +62,7 @@ _OTHER = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
 def in_python_words(text: str) -> str:
-    """A message with Python's names of options; commands in backticks stay as they are.
+    """Return a message with Python's names of options; commands in backticks are kept.
 
     >>> in_python_words("give --overwrite or another --out; fewer landmarks (--set n_landmarks=...)")
     'give overwrite=True or another path; fewer landmarks (n_landmarks=...)'
@@ -76,10 +76,10 @@ def in_python_words(text: str) -> str:
     "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
     """
     parts = _COMMANDS.split(text)
-    return "".join(part if part.startswith("`") else _exchanged(part) for part in parts)
+    return "".join(part if part.startswith("`") else _translated(part) for part in parts)
 
 
-def _exchanged(text: str) -> str:
+def _translated(text: str) -> str:
     text = _TABLE.sub(lambda found: _dict(found[1]), text)
     text = _SETTING.sub(lambda found: f"{found[1]}={_literal(found[2])}", text)
     text = _VALUE.sub(lambda found: f"{_name(found[1])}={_VALUES[found[1]](found[2])}", text)
@@ -90,7 +90,7 @@ def _exchanged(text: str) -> str:
 
 
 def _dict(table: str) -> str:
-    """An inline table of TOML, without its braces, as a dict."""
+    """Return the content of an inline table of TOML as a dict."""
     items = (item.partition(" = ") for item in table.split(", "))
     words = {"true": "True", "false": "False"}
     return f"{{{', '.join(f'{key!r}: {words.get(value, value)}' for key, _, value in items)}}}"
@@ -116,11 +116,11 @@ def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Re
     """Decorate a public function: its errors name Python's parameters."""
 
     @functools.wraps(function)
-    def speaking(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
         except InputError as error:
             error.reword(in_python_words)
             raise
 
-    return speaking
+    return wrapped

@@ -1,4 +1,4 @@
-"""Find the members of a family (losses, kernels, solvers, formats) by looking into its folder."""
+"""Find the members of a family (losses, kernels, solvers, formats) in its folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Member = TypeVar("Member")
 
 @cache
 def _files(package: str) -> tuple[str, ...]:
-    """Names of the modules that may hold members, in folders within the package too."""
+    """Return the names of the modules that may hold members, including those in subfolders."""
     folder, found = importlib.import_module(package), []
     for module in pkgutil.iter_modules(folder.__path__):
         if module.ispkg and not module.name.startswith("_"):
@@ -31,19 +31,19 @@ def _files(package: str) -> tuple[str, ...]:
 
 @cache
 def _in_file(package: str, file: str) -> tuple[type, ...]:
-    """The concrete classes that a module holds."""
+    """Return the concrete classes of a module."""
     module = importlib.import_module(f"{package}.{file}")
     kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
     own = [kind for kind in kinds if kind.__module__ == module.__name__]
     for kind in own:
         if inspect.isabstract(kind) and member_name(kind) is not None:
             lacking = ", ".join(sorted(vars(kind)["__abstractmethods__"]))
-            raise RuntimeError(f"{module.__name__}: {kind.__name__} has a name and lacks {lacking}")
+            raise RuntimeError(f"{module.__name__}: {kind.__name__} has a name but lacks {lacking}")
     return tuple(kind for kind in own if not inspect.isabstract(kind))
 
 
 def member_name(kind: type) -> str | None:
-    """The class attribute ``name`` of a class itself, if it has one."""
+    """Return the class attribute ``name`` that a class itself declares, or None."""
     name = vars(kind).get("name")
     return name if isinstance(name, str) else None
 
@@ -79,11 +79,11 @@ def _in_order(package: str, name: str) -> Iterator[str]:
     ]
     yield from sorted(alike, key=len, reverse=True)
     others = [file for file in files if file not in alike]
-    yield from sorted(others, key=lambda file: not _says(package, file, name))
+    yield from sorted(others, key=lambda file: not _mentions(package, file, name))
 
 
-def _says(package: str, file: str, name: str) -> bool:
-    """Whether the text of a module has a class of that name, or the name in quotation marks."""
+def _mentions(package: str, file: str, name: str) -> bool:
+    """Whether the text of a module defines a class of that name, or quotes the name."""
     found = find_spec(f"{package}.{file}")
     path = Path((found and found.origin) or "")
     text = path.read_text(encoding="utf-8") if path.suffix == ".py" and path.is_file() else ""
@@ -92,17 +92,17 @@ def _says(package: str, file: str, name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Family(Mapping[str, type[Member]]):
-    """The members of a package by their names: concrete classes in its files with a class attribute ``name``,
-    which estimators have from their solvers.
+    """The members of a package by name: concrete classes with a class attribute ``name``.
 
-    Dropping a file with such a class into the folder is all it takes to add one.
+    Adding a file with such a class to the folder adds a member. Estimators have their names from their
+    solvers.
 
     Attributes
     ----------
-    package : whose files, but those that begin with an underscore, hold the members
-    base : a class that all of them have
-    name_of : the name of a class; None of what is no member
-    which : what else holds of them
+    package : package of the members; files that begin with an underscore are skipped
+    base : common base class
+    name_of : returns the name of a class, or None for other classes
+    which : further condition on members
     """
 
     package: str
@@ -110,31 +110,30 @@ class Family(Mapping[str, type[Member]]):
     name_of: Callable[[type], str | None] = member_name
     which: Callable[[type[Any]], bool] | None = None
 
-    # a mapping is equal to others of the same items and has no hash
+    # mappings compare by items and have no hash
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def where(self, which: Callable[[type[Any]], bool]) -> Family[Member]:
-        """The members that satisfy ``which`` as well."""
+        """Return the members that also satisfy ``which``."""
         return replace(self, which=lambda kind: self.has(kind) and which(kind))
 
     def has(self, kind: type) -> bool:
-        """Whether a class is one of them."""
+        """Whether a class is a member."""
         return issubclass(kind, self.base) and (self.which is None or self.which(kind))
 
     def __iter__(self) -> Iterator[str]:
-        """All names, sorted; every file of the package is imported."""
+        """Iterate over all names, sorted; this imports every file of the package."""
         return iter(_part(self))
 
     def __len__(self) -> int:
         return len(_part(self))
 
     def __getitem__(self, name: str) -> type[Member]:
-        """The member called ``name``; KeyError if there is none.
+        """Return the member called ``name``; KeyError if there is none.
 
-        A file whose own name is a part of that name is loaded first, the longest such name before others
-        (capitals, underscores and a plural's s do not count), then those whose text has the name, and the
-        rest of the folder only where it is in none of them.
+        Files are searched until one has it: first those whose own name is part of ``name``, the longest first
+        (ignoring capitals, underscores and a plural s), then those whose text mentions it, then the others.
         """
         kind = _lookup(self.package, name, self.name_of)
         if kind is None or not self.has(kind):
@@ -142,7 +141,7 @@ class Family(Mapping[str, type[Member]]):
         return kind
 
     def find(self, name: str) -> type[Member]:
-        """The member called ``name``; an :class:`InputError` with the nearest name if there is none."""
+        """Return the member called ``name``; :class:`InputError` with the nearest name if there is none."""
         kind = self.get(name)
         if kind is None:
             family = self.package.rpartition(".")[2]
@@ -158,5 +157,5 @@ def _part(family: Family[Any]) -> list[str]:
 
 
 def class_name(kind: type) -> str | None:
-    """The name of a concrete class, as those whose name begins with Abstract are not; see :class:`Family`."""
+    """Return the name of a class, or None if it begins with Abstract; see :class:`Family`."""
     return None if kind.__name__.startswith("Abstract") else kind.__name__

@@ -1,4 +1,4 @@
-"""The square loss on a whole kernel matrix: one Cholesky factorisation for all outputs, or steps."""
+"""Kernel ridge regression on a full kernel matrix: Cholesky factorisation or conjugate gradients."""
 
 from __future__ import annotations
 
@@ -12,50 +12,46 @@ from distkern.core.errors import DistkernError
 from distkern.core.tiles import copied, scratch
 from distkern.core.types import Array, Floats
 
-#: rows whose columns precondition, and what is added to the diagonal of their matrix: some may be equal
+#: columns of the preconditioner, and the jitter on the diagonal of their matrix, as rows may be equal
 _CENTRES, _LEAST = 512, 1e-6
 #: rows and columns of the tiles of a symmetric matrix
 TILE = 256
-#: share of the targets that iterations leave, and how many there are at most; rows that are few
+#: relative residual at which iterations stop, their largest number, and rows up to which a factor is cheaper
 _LEFT, _MOST_ITERATIONS, _FEW = 3e-3, 100, 1500
-#: rows, and outputs at most, with which half the work of a factorisation is more than that of the steps, each
-#: of which reads the matrix for one output alone
+#: fewest rows and most outputs for which a factor in single precision, which halves the work, pays for the
+#: refining steps; each step reads the matrix for one output
 _LEAST_ROWS, _MOST_OUTPUTS = 600, 3
-#: |K| max c in units of single precision, times the square of the number of outputs, up to which its factor
-#: is tried; and how much smaller a residual has to become by a step, on average: with less the steps take as
-#: long as the other half of the work
+#: largest eps_32 |K| max c (n_outputs)^2 at which a factor in single precision is tried; and the average
+#: reduction of the residual per step below which the steps cost as much as they save
 _MOST_CONDITION, _LEAST_RATE = 2.0, 8.0
 
 
 def solve_ridge(
     kernel: Floats, targets: Array, costs: Array, *, overwrite: bool = False, tolerance: float = 0.0
 ) -> Array:
-    """a with (K + diag(1 / c)) a = y, the minimum of 1/2 a' K a + sum_i c_i / 2 (y_i - (K a)_i)^2.
+    """Return a with (K + diag(1 / c)) a = y, the minimum of 1/2 a' K a + sum_i c_i / 2 (y_i - (K a)_i)^2.
 
-    To float64's rounding whatever the kernel's precision: the matrix is as badly conditioned as c_i m. Where
-    that is far from what single precision can tell apart, the factor is of single precision, for half the
-    work, and preconditions conjugate gradients in float64.
+    The solution is exact to float64's rounding whatever the kernel's precision, as the matrix may be as badly
+    conditioned as c_i m. If it is well conditioned in single precision, a factor in single precision, for
+    half the work, preconditions conjugate gradients in float64. Raises :class:`DistkernError` if the matrix
+    is not positive definite in that precision.
 
     Parameters
     ----------
     kernel : (m, m) symmetric, positive semidefinite
     targets : (m, k), all outputs at once
     costs : (m,) c_i > 0
-    overwrite : ``kernel``, which is float64, may be overwritten
-    tolerance : share of |y| of each output that the conjugate gradients may leave
+    overwrite : ``kernel``, in float64, may be overwritten
+    tolerance : relative residual at which the conjugate gradients of each output may stop
 
     Returns
     -------
     (m, k) float64
 
-    Raises
-    ------
-    DistkernError
-        If the matrix is not positive definite in that precision.
 
     Notes
     -----
-    It takes memory for a matrix in float64, or with ``overwrite`` for one in float32.
+    It needs memory for one matrix: float64, or float32 with ``overwrite``.
     """
     added, n_rows, n_outputs = 1.0 / costs, len(kernel), targets.shape[1]
     is_double = kernel.dtype == np.float64
@@ -79,13 +75,13 @@ def solve_ridge(
 
 
 class SymmetricTiles:
-    """A symmetric matrix A (m, m) in strips of rows, each from the diagonal on: half of its numbers.
+    """A symmetric matrix A (m, m) as strips of rows that start at the diagonal: half of its numbers.
 
-    Its memory is the thread's own and is used again.
+    The memory belongs to the thread and is reused.
 
     Attributes
     ----------
-    strips : of 256 rows (start, ...) each, A[start : start + 256, start:], to be written into
+    strips : A[start : start + 256, start:] for each start, to be written into
     """
 
     def __init__(self, n_rows: int, dtype: DTypeLike) -> None:
@@ -100,18 +96,18 @@ class SymmetricTiles:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of its numbers."""
+        """Return the type of its numbers."""
         return self.strips[0].dtype
 
     def tile(self, row: int, column: int) -> Floats:
-        """One tile, by its place among them; left of the diagonal a transposed view of its twin."""
+        """Return one tile by its indices; left of the diagonal, a transposed view of its mirror image."""
         if column < row:
             return self.tile(column, row).T
         start = TILE * (column - row)
         return self.strips[row][:, start : start + TILE]
 
     def columns(self, n_columns: int) -> Floats:
-        """The first columns (m, n_columns), a copy."""
+        """Return a copy of the first columns (m, n_columns)."""
         found = np.empty((self.n_rows, n_columns), self.dtype)
         for number in range(-(-n_columns // TILE)):
             start, stop = TILE * number, min(TILE * (number + 1), n_columns)
@@ -122,7 +118,7 @@ class SymmetricTiles:
         return found
 
     def __matmul__(self, values: Floats) -> Floats:
-        """A times (m, k)."""
+        """Return A times (m, k)."""
         found = np.zeros_like(values)
         for number, strip in enumerate(self.strips):
             start, stop = TILE * number, TILE * (number + 1)
@@ -133,22 +129,22 @@ class SymmetricTiles:
 
 
 def tiled_numbers(n_rows: int) -> int:
-    """Numbers of :class:`SymmetricTiles`."""
+    """Return how many numbers :class:`SymmetricTiles` hold."""
     whole, rest = divmod(n_rows, TILE)
     return TILE * (whole * n_rows - TILE * (whole * (whole - 1) // 2)) + rest**2
 
 
 def solve_ridge_iteratively(kernel: SymmetricTiles, targets: Array, ridge: float) -> Floats:
-    """a with |(K + ridge I) a - y| <= 0.003 |y|, each output, in the precision of the kernel.
+    """Return a with |(K + ridge I) a - y| <= 0.003 |y| for each output, in the precision of the kernel.
 
-    Conjugate gradients, of all outputs at once, with the inverse of K_m K_mm^-1 K_m' + s I as preconditioner,
-    where K_m are the columns of the first 512 rows and s is ridge and the mean diagonal of what these leave
-    of K. By the identity of Woodbury it is (I - K_m (K_m' K_m + s K_mm)^-1 K_m') / s. On 9,000 rows 10 to 30
-    products with K take a fifth of the time of its factorisation. Few rows are factorised, which takes less.
+    Conjugate gradients for all outputs at once. The preconditioner is the inverse of K_m K_mm^-1 K_m' + s I,
+    where K_m are the columns of the first 512 rows and s is ridge plus the mean diagonal of K - K_m K_mm^-1
+    K_m'. By the Woodbury identity it is (I - K_m (K_m' K_m + s K_mm)^-1 K_m') / s. On 9,000 rows its 10 to 30
+    products with K take a fifth of the time of a factorisation. Few rows are factorised, which is faster.
 
     Parameters
     ----------
-    kernel : (m, m), positive semidefinite, with ones in its diagonal, its rows in random order
+    kernel : (m, m), positive semidefinite, with unit diagonal and its rows in random order
     targets : (m, k)
     ridge : > 0
 
@@ -197,7 +193,7 @@ def solve_ridge_iteratively(kernel: SymmetricTiles, targets: Array, ridge: float
 
 
 def iterating_bytes(n_rows: int, n_outputs: int) -> int:
-    """Bytes that :func:`solve_ridge_iteratively` takes beside a kernel in single precision."""
+    """Return the bytes that :func:`solve_ridge_iteratively` needs besides a kernel in single precision."""
     n_centres = min(n_rows, _CENTRES)
     steps = max(8 * n_centres * (n_rows + 2 * n_centres), 8 * n_centres**2 + 32 * n_rows * n_outputs)
     steps += 4 * n_centres * n_rows
@@ -205,38 +201,38 @@ def iterating_bytes(n_rows: int, n_outputs: int) -> int:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Their ratio, and 0 for outputs that are done."""
+    """Return the ratio, 0 for converged outputs."""
     is_open = below > 0
     return np.asarray(np.where(is_open, above / np.where(is_open, below, 1.0), 0.0), dtype=above.dtype)
 
 
 def _factor(matrix: Floats) -> Floats | None:
-    """L with A = L L', in place, or None if A (m, m) is not positive definite."""
+    """Return L with A = L L', in place, or None if A (m, m) is not positive definite."""
     from scipy.linalg import get_lapack_funcs
 
-    # symmetric, and LAPACK's order is the other one
+    # A is symmetric, so its transpose is the same matrix in LAPACK's order
     (factorise,) = get_lapack_funcs(("potrf",), (matrix,))
     factor, failed = factorise(matrix.T, lower=True, overwrite_a=True, clean=False)
     return None if failed else factor
 
 
 def _solved(factor: Floats, right: Floats) -> Floats:
-    """x with L L' x = b, of b (m,) or (m, k) in the precision of L."""
+    """Return x with L L' x = b, for b (m,) or (m, k) in the precision of L."""
     from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
     if right.ndim > 1:
         (solve,) = get_lapack_funcs(("potrs",), (factor,))
         return np.asarray(solve(factor, right, lower=True)[0])
-    # which for a single vector is several times as fast
+    # several times faster for a single vector
     (solve,) = get_blas_funcs(("trsv",), (factor,))
     return np.asarray(solve(factor, solve(factor, right, lower=True), lower=True, trans=1))
 
 
 def _refined(kernel: Floats, targets: Array, added: Array, memory: Floats, tolerance: float) -> Array | None:
-    """a (m, k) by conjugate gradients with a factor in single precision, or None where that does not pay.
+    """Return a (m, k) by conjugate gradients with a factor in single precision; None if that does not pay.
 
-    They end where |y - A a| <= epsilon |K| |a|, nearly as that of a factorisation in float64 is, or where it
-    is at most ``tolerance`` |y|.
+    They stop at |y - A a| <= epsilon |K| |a|, about the residual of a factorisation in float64, or at
+    ``tolerance`` |y|.
     """
     norm, single = math.sqrt(np.vdot(kernel, kernel)), float(np.finfo(np.float32).eps)
     if not norm * single * targets.shape[1] ** 2 <= _MOST_CONDITION * added.min():
@@ -247,7 +243,7 @@ def _refined(kernel: Floats, targets: Array, added: Array, memory: Floats, toler
         return None
     found = np.zeros(targets.shape)
     for output, wanted in enumerate(targets.T):
-        # squares of any numbers are numbers then
+        # so that squares neither overflow nor underflow
         scale = float(np.abs(wanted).max()) or 1.0
         own = wanted / scale
         enough = tolerance * _length(own)
@@ -268,7 +264,7 @@ def _by_conjugate_gradients(
         if not length <= bound:
             return False
         bound /= _LEAST_RATE
-        # of length 1, for which no precision is too small
+        # normalised, so that single precision does not underflow
         step = length * _solved(factor, (residual / length).astype(np.float32)).astype(np.float64)
         product = float(residual @ step)
         direction = step + product / before * direction

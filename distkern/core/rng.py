@@ -1,4 +1,4 @@
-"""Counter-based random streams: a pure function of the seed and of what the numbers are for."""
+"""Counter-based random streams: pure functions of the seed and the purpose of the numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 
 def philox(key: Any, purpose: Any, first: Any, second: Any, third: Any, fourth: Any) -> tuple[Any, ...]:
-    """Four words of 64 bits at a counter of four, under a key of two (Salmon et al. 2011, Philox4x64-10).
+    """Return four 64-bit words for a counter of four words and a key of two (Salmon et al. 2011,
+    Philox4x64-10).
 
     The words of ``np.random.Philox(key=[key, purpose], counter=c)`` begin at the counter c + 1. All are
-    integers that fit 64 bits without a sign; to be compiled, because sums are to wrap around.
+    unsigned 64-bit integers; compile this function, so that sums wrap around.
     """
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
@@ -36,7 +37,7 @@ def philox(key: Any, purpose: Any, first: Any, second: Any, third: Any, fourth: 
 
 
 def unit(word: Any) -> float:
-    """A number in (0, 1) from the upper 53 bits of a word; 2^-54 stands for zero."""
+    """Return a number in (0, 1) from the upper 53 bits of a word; 2^-54 stands for zero."""
     bits = float(word >> np.uint64(11))
     if bits == 0.0:
         bits = 0.5
@@ -44,7 +45,7 @@ def unit(word: Any) -> float:
 
 
 class Purpose(IntEnum):
-    """The purpose of a random stream: streams of different purposes are independent."""
+    """Purpose of a random stream; streams of different purposes are independent."""
 
     VISIT_ORDER = 1
     ROW_ORDER = 2
@@ -61,10 +62,10 @@ class Purpose(IntEnum):
 
 
 def stream(seed: int, purpose: Purpose, *index: int) -> np.random.Generator:
-    """Philox generator for ``(seed, purpose, index...)``: the same numbers in every process.
+    """Return the Philox generator of ``(seed, purpose, index...)``: the same numbers in every process.
 
-    ``index`` is typically (stage, block). Philox (Salmon et al. 2011) is counter-based, so a stream
-    needs no state from any other.
+    ``index`` is typically (stage, block). Philox (Salmon et al. 2011) is counter-based, so streams share no
+    state.
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(int(purpose), *index))
     return np.random.Generator(np.random.Philox(sequence))

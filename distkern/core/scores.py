@@ -1,4 +1,4 @@
-"""Proper scores of held-out rows, one number a row, and by how much one setting is better than another."""
+"""Proper scores per held-out row, and the comparison of two settings by them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from distkern.core.types import Array
 
-#: of a row, at most: the likelihood of what is thought impossible
+#: largest loss of a row
 _MOST_LOST = 50.0
 _STEPS, _ENOUGH = 50, 1e-8
 
 
 def row_log_losses(probabilities: Array, codes: NDArray[Any]) -> Array:
-    """-log p(y_i) of rows with probabilities (n_rows, n_classes) and class codes (n_rows,)."""
+    """Return -log p(y_i) (n_rows,) for probabilities (n_rows, n_classes) and class codes (n_rows,)."""
     own = probabilities[np.arange(len(codes)), codes]
     losses: Array = -np.log(np.clip(own, np.finfo(np.float64).eps, 1.0))
     return losses
@@ -24,23 +24,23 @@ def row_log_losses(probabilities: Array, codes: NDArray[Any]) -> Array:
 def log_losses(
     values: Array, codes: NDArray[Any], weights: NDArray[Any] | None = None, *, by_sign: bool = False
 ) -> Array:
-    """-s_i log p(y_i | f_i) of each row, (n_rows,), with the probabilities that the decision values say best.
+    """Return -s_i log p(y_i | f_i) (n_rows,) under the best calibrated probabilities of decision values.
 
-    The probabilities are p = 1 / (1 + exp(-(a f + b))) for one output and softmax(a f) for several, with the
-    a and b of the largest likelihood on these very rows (Platt 1999; Guo et al. 2017): two numbers, so that
-    machines of any loss can be compared, and none gains by being sure of itself.
+    The probabilities are p = 1 / (1 + exp(-(a f + b))) for one output and softmax(a f) for several, with a
+    and b of maximum likelihood on these very rows (Platt 1999; Guo et al. 2017). With only two fitted
+    numbers, machines of any loss are comparable and none gains by overconfidence.
 
     Parameters
     ----------
-    values : (n_rows, n_outputs) decision values; a row with one that is no number loses as much as any may
+    values : (n_rows, n_outputs) decision values; a row with a NaN gets the largest loss
     codes : (n_rows,) class codes
-    weights : (n_rows,) s_i >= 0, whose mean is divided by; None: all 1
-    by_sign : the sign of one output says the class: b is 0, so that a wrong offset costs
+    weights : (n_rows,) s_i >= 0, divided by their mean; None: all 1
+    by_sign : the sign of one output determines the class: b is 0, so that a wrong offset costs
     """
     shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
     usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
     known = np.where(usable[:, None], values, 0.0)
-    # temperatures are found faster in units of the values
+    # Newton's method converges faster on normalised values
     known = known / (float(np.abs(known).max(initial=0.0)) or 1.0)
     if values.shape[1] == 1 and by_sign:
         lost = _of_softmax(np.hstack([-known, known]), (np.asarray(codes) > 0).astype(np.intp), shares)
@@ -54,13 +54,13 @@ def log_losses(
 
 def _of_sigmoid(values: Array, positive: NDArray[np.bool_], shares: Array) -> Array:
     n_positive, n_others = shares[positive].sum(), shares[~positive].sum()
-    # Platt's targets, so that rows that are all on the right side leave a finite slope
+    # Platt's targets keep the slope finite if all rows are classified correctly
     aims = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_others + 2.0))
     line = np.array([0.0, np.log((n_positive + 1.0) / (n_others + 1.0))])
 
     def losses(line: Array, aims: Array) -> Array:
         margins = line[0] * values + line[1]
-        # log(1 + exp(m)) - t m, of large margins too
+        # log(1 + exp(m)) - t m, without overflow
         found: Array = np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0.0) - aims * margins
         return found
 
@@ -86,7 +86,7 @@ def _of_softmax(values: Array, codes: NDArray[Any], shares: Array) -> Array:
 
 
 def temperature(values: Array, codes: NDArray[Any], shares: Array) -> float:
-    """The a of the largest likelihood of softmax(a f) on rows of these shares (Guo et al. 2017)."""
+    """Return the a of maximum likelihood of softmax(a f) on rows with these weights (Guo et al. 2017)."""
     own, least = values[np.arange(len(values)), codes], values.max(axis=1, keepdims=True)
     known = values - least
 
@@ -114,7 +114,9 @@ def _softmax_losses(slope: float, values: Array, codes: NDArray[Any]) -> Array:
 
 
 def _shorter(at: Array, step: Array, now: float, objective: Any) -> tuple[Array, float, bool]:
-    """Newton's step, halved until the objective falls; whether it hardly does any more."""
+    """Return the Newton step, halved until the objective falls, the objective, and whether it has
+    converged.
+    """
     for _ in range(_STEPS):
         there = at - step
         found = objective(there)
@@ -125,9 +127,9 @@ def _shorter(at: Array, step: Array, now: float, objective: Any) -> tuple[Array,
 
 
 def by_group(losses: Array, group_keys: NDArray[np.uint64] | None) -> Array:
-    """Losses (..., n_groups) with the means of the losses (..., n_rows) of rows, which stay without groups.
+    """Return the mean loss (..., n_groups) of each group, for losses (..., n_rows); unchanged without groups.
 
-    The rows of a group are alike, and count as one where chance is judged.
+    Rows of a group are alike, so each group counts once where significance is judged.
 
     Parameters
     ----------
@@ -141,9 +143,9 @@ def by_group(losses: Array, group_keys: NDArray[np.uint64] | None) -> Array:
 
 
 def mean_difference(losses: Array, others: Array) -> tuple[float, float]:
-    """Mean of the differences between the losses of the same rows, and its standard error."""
+    """Return the mean difference between losses of the same rows, and its standard error."""
     differences = losses - others
     if len(differences) == 1:
-        # a group alone does not say what is chance
+        # one group says nothing about the variance
         return float(differences[0]), np.inf
     return float(differences.mean()), float(differences.std() / np.sqrt(len(differences)))

@@ -1,7 +1,7 @@
-"""Rows of which most numbers are zero, and the few things that are done with rows of either form.
+"""Sparse rows, and the few operations on rows of either form.
 
-:class:`SparseRows` answers to what the package asks of an array of rows (``shape``, ``dtype``, ``len``, rows
-by slice, position or mask), so that blocks, tiles and passes carry either form without knowing which.
+:class:`SparseRows` has the part of an array's interface that the package uses (``shape``, ``dtype``, ``len``,
+rows by slice, position or mask), so blocks, tiles and passes carry either form without a distinction.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _Floats: TypeAlias = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
-    """Rows in compressed form (CSR): each row's non-zero numbers in the order of their columns.
+    """Rows in compressed form (CSR): the non-zero numbers of each row in the order of their columns.
 
     Attributes
     ----------
     data : (n_entries,) float32 or float64, none of them zero
     indices : (n_entries,) int32 columns, increasing within each row
     indptr : (n_rows + 1,) int64; row i has the entries indptr[i] .. indptr[i + 1] - 1, and indptr[0] is 0
-    n_features : columns
+    n_features : number of columns
     """
 
     data: _Floats
@@ -41,14 +41,14 @@ class SparseRows:
 
     @classmethod
     def of_dense(cls, rows: _Floats) -> SparseRows:
-        """The rows of an array (n_rows, n_features) in compressed form."""
+        """Compress the rows of an array (n_rows, n_features)."""
         present = rows != 0
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(present, axis=1))]).astype(np.int64)
         return cls(rows[present], np.nonzero(present)[1].astype(np.int32), indptr, rows.shape[1])
 
     @classmethod
     def of_scipy(cls, matrix: Any, dtype: DTypeLike | None = None) -> SparseRows:
-        """The rows of a matrix or array of scipy.sparse; entries at the same place are added up."""
+        """Convert a matrix or array of scipy.sparse; duplicate entries are summed."""
         csr = matrix.tocsr()
         if not csr.has_canonical_format or not np.all(csr.data):
             csr = csr.copy()
@@ -63,9 +63,9 @@ class SparseRows:
         )
 
     def checked(self) -> SparseRows:
-        """Return the rows, which a file holds; raises ValueError where an entry lies in no row or column.
+        """Return these rows, read from a file; ValueError for an entry outside all rows or columns.
 
-        Compiled loops index by these numbers and look no further.
+        Compiled loops use the indices without further checks.
         """
         kinds = [(part.ndim, part.dtype.kind) for part in (self.data, self.indices, self.indptr)]
         is_array, ends = kinds == [(1, "f"), (1, "i"), (1, "i")], self.indptr
@@ -95,18 +95,20 @@ class SparseRows:
 
     @property
     def row_of_entries(self) -> NDArray[np.int64]:
-        """(n_entries,) the row of each entry."""
+        """Return the row (n_entries,) of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
-        """Refused, because it would take the memory that being sparse saves."""
-        raise TypeError("sparse rows are not an array: take toarray() of a tile of them")
+        """Refuse, as a dense copy would take the memory that sparsity saves."""
+        raise TypeError("sparse rows are not an array: call toarray() on a tile of them")
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> SparseRows:
-        """The rows of a slice, of positions (in their order) or of a mask; a view for a plain slice."""
+        """Return the rows of a slice, of positions (in their order) or of a mask; a view for a plain
+        slice.
+        """
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
             if step == 1:
@@ -126,7 +128,7 @@ class SparseRows:
         return SparseRows(self.data[entries], self.indices[entries], indptr, self.n_features)
 
     def with_data(self, data: _Floats) -> SparseRows:
-        """Other numbers at the same places; those that are zero are dropped."""
+        """Return rows with other numbers at the same places; zeros are dropped."""
         changed = SparseRows(data, self.indices, self.indptr, self.n_features)
         kept = data != 0
         if kept.all():
@@ -135,29 +137,29 @@ class SparseRows:
         return SparseRows(data[kept], self.indices[kept], indptr, self.n_features)
 
     def astype(self, dtype: DTypeLike) -> SparseRows:
-        """The rows with their numbers as ``dtype``; numbers that become zero are dropped."""
+        """Return the rows with numbers of type ``dtype``; numbers that become zero are dropped."""
         return self if self.dtype == dtype else self.with_data(self.data.astype(dtype))
 
     def copy(self) -> SparseRows:
-        """A copy of the rows that shares no memory with them."""
+        """Return a copy that shares no memory."""
         return SparseRows(self.data.copy(), self.indices.copy(), self.indptr.copy(), self.n_features)
 
     def widened(self, n_features: int) -> SparseRows:
-        """The rows with columns of zeros appended until there are ``n_features`` columns."""
+        """Return the rows with zero columns appended up to ``n_features``."""
         return SparseRows(self.data, self.indices, self.indptr, max(n_features, self.n_features))
 
     def toarray(self) -> _Floats:
-        """(n_rows, n_features) array; meant for a tile of rows."""
+        """Return an array (n_rows, n_features); meant for tiles."""
         return write_dense(self, np.empty(self.shape, dtype=self.dtype))
 
     def to_scipy(self) -> Any:
-        """The rows as a ``csr_matrix`` (n_rows, n_features) of scipy.sparse, over the same memory."""
+        """Return a ``csr_matrix`` (n_rows, n_features) of scipy.sparse over the same memory."""
         from scipy.sparse import csr_matrix
 
         return csr_matrix((self.data, self.indices, self.indptr), self.shape)
 
     def norms(self) -> NDArray[np.float64]:
-        """Euclidean norms (n_rows,), without overflow for any finite row."""
+        """Return Euclidean norms (n_rows,), without overflow for finite rows."""
         rows, values = self.row_of_entries, np.abs(self.data.astype(np.float64))
         largest = np.zeros(len(self))
         np.maximum.at(largest, rows, values)
@@ -165,7 +167,7 @@ class SparseRows:
         return np.asarray(np.sqrt(np.bincount(rows, np.square(values), minlength=len(self))) * largest)
 
     def keys(self) -> list[bytes]:
-        """A list of bytes, one for each row, that are equal for equal rows only."""
+        """Return bytes for each row that are equal for equal rows only."""
         ends = self.indptr.tolist()
         return [
             self.indices[low:high].tobytes() + self.data[low:high].tobytes() for low, high in pairwise(ends)
@@ -177,7 +179,7 @@ Rows: TypeAlias = _Floats | SparseRows
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """The rows of all parts, of one form and width, one after the other."""
+    """Concatenate rows of one form and width."""
     sparse = [part for part in parts if isinstance(part, SparseRows)]
     if not sparse:
         joined: _Floats = np.concatenate([part for part in parts if not isinstance(part, SparseRows)])
@@ -195,7 +197,7 @@ def stacked(parts: Sequence[Rows]) -> Rows:
 
 
 def write_dense(rows: Rows, into: _Floats) -> _Floats:
-    """into (n_rows, n_columns) = the rows, columns beyond theirs 0."""
+    """Write the rows into an array (n_rows, n_columns), zeros in columns beyond theirs."""
     if isinstance(rows, SparseRows):
         into.fill(0)
         into[rows.row_of_entries, rows.indices] = rows.data
@@ -206,14 +208,14 @@ def write_dense(rows: Rows, into: _Floats) -> _Floats:
 
 
 def converted(rows: Rows, *, sparse: bool) -> Rows:
-    """The rows as :class:`SparseRows`, or as a C-contiguous array if ``sparse`` is false."""
+    """Return the rows as :class:`SparseRows`, or as a C-contiguous array if ``sparse`` is false."""
     if isinstance(rows, SparseRows):
         return rows if sparse else rows.toarray()
     return SparseRows.of_dense(rows) if sparse else np.ascontiguousarray(rows)
 
 
 def with_columns(rows: Rows, order: NDArray[np.intp]) -> Rows:
-    """The rows with column ``order[j]`` as column j; ``order`` holds every column once."""
+    """Return the rows with column ``order[j]`` as column j; ``order`` is a permutation."""
     if not isinstance(rows, SparseRows):
         return np.ascontiguousarray(rows[:, order])
     place = np.empty(rows.n_features, dtype=np.int32)
@@ -224,14 +226,14 @@ def with_columns(rows: Rows, order: NDArray[np.intp]) -> Rows:
 
 
 def values_at(rows: Rows, places: Sequence[int]) -> _Floats:
-    """(n_rows, n_places) array of some columns."""
+    """Return some columns as an array (n_rows, n_places)."""
     if isinstance(rows, SparseRows):
         return np.asarray(rows.to_scipy()[:, list(places)].toarray())
     return rows[:, list(places)]
 
 
 def with_values(rows: Rows, places: Sequence[int], values: _Floats) -> Rows:
-    """The rows with other values, (n_rows, n_places) or (n_places,), in some columns."""
+    """Return the rows with new values, (n_rows, n_places) or (n_places,), in some columns."""
     if not isinstance(rows, SparseRows):
         found = rows.copy()
         found[:, list(places)] = values
@@ -248,8 +250,9 @@ def with_values(rows: Rows, places: Sequence[int], values: _Floats) -> Rows:
 
 
 def distinct(rows: Rows, codes: NDArray[Any] | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First position of each distinct row (with its code, if given), in an order that depends on the
-    set of rows alone, and for each row which of these it is."""
+    """Return the first position of each distinct row (with its code, if given), in an order that depends
+    only on the set of rows, and for each row which of these it is.
+    """
     if isinstance(rows, SparseRows):
         keys = rows.keys()
         if codes is not None:
@@ -263,7 +266,7 @@ def distinct(rows: Rows, codes: NDArray[Any] | None = None) -> tuple[NDArray[np.
 
 
 def to_arrays(name: str, rows: Rows) -> dict[str, NDArray[Any]]:
-    """Rows as plain arrays, to be stored under names that begin with ``name``."""
+    """Return rows as plain arrays, under names that begin with ``name``."""
     if not isinstance(rows, SparseRows):
         return {name: rows}
     return {
@@ -275,14 +278,8 @@ def to_arrays(name: str, rows: Rows) -> dict[str, NDArray[Any]]:
 
 
 def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
-    """Return what :func:`to_arrays` was given.
-
-    Raises
-    ------
-    KeyError
-        If a part is missing.
-    ValueError
-        If they are no rows.
+    """Rebuild the rows that :func:`to_arrays` stored; KeyError if a part is missing, ValueError if parts
+    do not fit.
     """
     if f"{name}.indptr" not in arrays:
         return arrays[name]
@@ -291,8 +288,9 @@ def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
 
 
 def first_place(rows: Rows, marks: NDArray[np.bool_]) -> tuple[int, int, float] | None:
-    """Row, column and value of the first number that is marked, if one is; ``marks`` are of the array, or of
-    the data of sparse rows."""
+    """Return row, column and value of the first marked number, or None; ``marks`` mask the array, or the
+    data of sparse rows.
+    """
     places = np.flatnonzero(marks)
     if not places.size:
         return None
@@ -305,12 +303,12 @@ def first_place(rows: Rows, marks: NDArray[np.bool_]) -> tuple[int, int, float] 
 
 
 def comparing_bytes(n_features: int) -> int:
-    """Bytes of what finds the landmarks that have a column, beside rows, landmarks and code."""
+    """Return the bytes needed to find the landmarks with a column, besides rows, landmarks and code."""
     return 8 * n_features
 
 
 def with_ones(rows: Rows) -> Rows:
-    """The rows with one more column, of ones."""
+    """Return the rows with a column of ones appended."""
     n_rows, n_columns = rows.shape
     if not isinstance(rows, SparseRows):
         return np.concatenate([rows, np.ones((n_rows, 1), dtype=rows.dtype)], axis=1)
@@ -324,13 +322,14 @@ def with_ones(rows: Rows) -> Rows:
 
 
 def count_nonzero(rows: Rows) -> int:
-    """Numbers of the rows that are not zero."""
+    """Return the number of nonzero values."""
     return int(np.count_nonzero(rows.data if isinstance(rows, SparseRows) else rows))
 
 
 def sum_is_finite(rows: Rows) -> bool:
-    """Whether the sum of all numbers of rows is finite, as it is unless some number is not, or it overflows:
-    one cheap pass for the usual case."""
+    """Whether the sum of all values is finite: a cheap first check for non-finite values; it may also
+    overflow.
+    """
     values = rows.data if isinstance(rows, SparseRows) else rows
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(values)))

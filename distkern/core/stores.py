@@ -1,4 +1,4 @@
-"""Where tasks leave their results, and arrays of files, checked before anything indexes by them."""
+"""Where tasks store their results, and checks of arrays read from files."""
 
 from __future__ import annotations
 
@@ -10,70 +10,65 @@ from numpy.typing import NDArray
 
 
 class Store(Protocol):
-    """Where the tasks of an :class:`~distkern.passes.Each` leave their results; it travels to the workers.
+    """Where tasks of an :class:`~distkern.passes.Each` store their results; it is sent to the workers.
 
-    A killed worker's task runs again, so a result may be put twice: it is then the same result, in the same
-    place.
+    The task of a killed worker runs again and may store the same result twice, in the same place.
     """
 
     def is_here(self) -> bool:
-        """Whether this process can put something; where a worker cannot, the driver does it."""
+        """Whether this process can store results; if a worker cannot, the driver does."""
 
     def put(self, number: int, result: Any) -> Any:
-        """Store the result of a task, whole or not at all, and give its record."""
+        """Store the result of a task, completely or not at all, and return its record."""
 
     def records(self) -> Mapping[int, Any]:
-        """The records of the results that are there already, whole, by the numbers of their tasks."""
+        """Return the records of complete results by task number."""
 
 
 class ArrayStore(Store, Protocol):
-    """A store of named arrays: the result of a task is (record, arrays)."""
+    """A store of named arrays; the result of a task is (record, arrays)."""
 
     def load(self, number: int) -> Mapping[str, NDArray[Any]]:
-        """The arrays of a task, in any process that sees the store."""
+        """Return the arrays of a task, in any process that sees the store."""
 
     def fingerprint(self, number: int) -> str:
-        """SHA-256, in hexadecimal digits, of all that these arrays are."""
+        """Return the SHA-256 of these arrays in hexadecimal."""
 
 
 class SliceStore(Store, Protocol):
-    """A store of sorted rows: the result of a task is (record, offsets, arrays).
+    """A store of sorted rows; the result of a task is (record, offsets, arrays).
 
     Slice s of each array is its rows ``offsets[s] : offsets[s + 1]``.
     """
 
     def slices(self, place: int, numbers: Iterable[int]) -> Iterator[Mapping[str, NDArray[Any]]]:
-        """Slice ``place`` of each of the tasks of some numbers; raises if it is not seen."""
+        """Return slice ``place`` of each of some tasks; raises if this process does not see the store."""
 
     def offsets(self, number: int) -> NDArray[np.int64]:
-        """The offsets that a task gave."""
+        """Return the offsets of a task."""
 
 
 class Workplace(Protocol):
-    """Where a run keeps the stores of its tasks, by name; what is in them is there when it is resumed."""
+    """The stores of a run's tasks by name; their contents survive until the run is resumed."""
 
     def arrays(self, name: str) -> ArrayStore:
-        """The store of arrays of that name."""
+        """Return the store of arrays called ``name``."""
 
     def slices(self, name: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> SliceStore:
-        """The store of sorted rows of that name; ``layout`` has each array's dtype and the shape of a row."""
+        """Return the store of sorted rows called ``name``; ``layout`` has each array's dtype and row
+        shape.
+        """
 
 
 def shaped(
     arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None, whole: bool = False
 ) -> NDArray[Any]:
-    """Return the array of that name if it has that shape; None fits any length.
+    """Return the array called ``name``; KeyError if absent, ValueError for another shape or type.
 
     Parameters
     ----------
-    whole : it holds whole numbers, else real ones
-
-    Raises
-    ------
-    KeyError
-        If there is no such array.
-    ValueError
-        If it has another shape or type.
+    shape : expected shape; None matches any length
+    whole : expect integers instead of floats
     """
     found = arrays[name]
     fits = found.ndim == len(shape) and all(
@@ -88,7 +83,7 @@ def shaped(
 def indexed(
     arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None, below: int, least: int = 0
 ) -> NDArray[Any]:
-    """Return the whole numbers of that name, all in ``least .. below - 1``; raises as :func:`shaped`."""
+    """Return the integers called ``name``, all in ``least .. below - 1``; raises as :func:`shaped`."""
     found = shaped(arrays, name, *shape, whole=True)
     if found.size and not (found.min() >= least and found.max() < below):
         raise ValueError(f"array {name!r} has numbers outside {least} to {below - 1}")

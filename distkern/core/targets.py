@@ -1,4 +1,4 @@
-"""Targets as users hold them, as plain arrays, and groups of rows (patients, days) as keys of 8 bytes."""
+"""Targets in any form as plain arrays, and groups of rows (patients, days) as 64-bit keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.names import written
 
-#: what to do about groups that are all the same
-DIFFERENT = "give a column of groups that differ, or none"
+#: remedy for groups that are all the same
+DIFFERENT = "give a column with several groups, or none"
 
 
 def keys_of_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """The key (n_rows,) of each row: the first 64 bits of BLAKE2b of its group's name, the same anywhere.
+    """Return the key (n_rows,) of each row: the first 64 bits of BLAKE2b of its group's name.
 
-    Two groups have the same key by chance alone: of n groups with a probability of about n^2 / 2^65.
+    Of n groups, two collide with a probability of about n^2 / 2^65.
     """
     keys: dict[str, int] = {}
     for text in texts:
@@ -32,24 +32,22 @@ def keys_of_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def weights_of_rows(weights: Any, first_row: int = 1) -> NDArray[np.float64]:
-    """Weights (n_rows,) as numbers; :class:`InputError` for one that is negative or not finite."""
+    """Return weights (n_rows,) as float64; :class:`InputError` for a negative or non-finite one."""
     found: NDArray[np.float64] = plain_targets(weights, "sample_weight", first_row, "weight").astype(
         np.float64
     )
     wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(wrong):
         where = f"sample_weight, row {first_row + wrong[0]}"
-        raise InputError(f"is {found[wrong[0]]:g}", where=where, hint="give finite weights from 0 on")
+        raise InputError(f"is {found[wrong[0]]:g}", where=where, hint="give finite weights >= 0")
     return found
 
 
 def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[np.uint64]:
-    """The key (n_rows,) of the group of each row, of numbers, texts or dates, see :func:`keys_of_texts`.
+    """Return the key (n_rows,) of each row's group: a number, text or date, see :func:`keys_of_texts`.
 
-    Raises
-    ------
-    InputError
-        If there is not one for each row, or that of a row is missing: None, NaN, NaT, NA or an empty text.
+    Raises :class:`InputError` if there is not one per row, or one is missing: None, NaN, NaT, NA or an empty
+    text.
     """
     values = plain_targets(groups, where, what="group")
     if values.shape != (n_rows,):
@@ -71,22 +69,19 @@ def _keys_of(values: NDArray[Any], where: str) -> NDArray[np.uint64]:
 
 
 def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
-    """Raise :class:`InputError` if all rows are of one group: none can be held out."""
+    """Raise :class:`InputError` if all rows are in one group, so that none can be held out."""
     if len(keys) and (keys == keys[0]).all():
-        raise InputError("all rows are of one group", where=where, hint=DIFFERENT)
+        raise InputError("all rows are in one group", where=where, hint=DIFFERENT)
 
 
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
-    """Targets, or ``what`` else rows have, (n,) of a list, an array or a series of pandas, Polars or Arrow:
-    booleans, numbers, dates (datetime64, those with a time zone in UTC), or texts as they are.
+    """Return targets (n,) of a list, an array or a series of pandas, Polars or Arrow as booleans, numbers,
+    dates (datetime64; those with a time zone in UTC) or unchanged texts. ``what`` names them in errors.
 
-    Raises
-    ------
-    InputError
-        With the number of the first row, counted from ``first_row``, that has none: None, NaN, NaT or NA; for
-        durations, for bytes that are not UTF-8, and for integers of more than 64 bits.
+    Raises :class:`InputError`, naming the first row, counted from ``first_row``, without a target (None, NaN,
+    NaT or NA), and for durations, bytes that are not UTF-8, and integers beyond 64 bits.
     """
-    # NumPy has no integers of 128 bits, as Polars has
+    # NumPy lacks Polars' 128-bit integers
     values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
     kind, hint = values.dtype.kind, "give the row one, or leave it out"
 
@@ -96,7 +91,7 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     if kind in "OU":
         from pandas import isna
 
-        # of a list, as numpy would write NaN among texts as one
+        # from the original, as NumPy turns a NaN among texts into the text "nan"
         missing = isna(np.asarray(y, dtype=object))
         if kind == "U" and not missing.any():
             missing, hint = values == "nan", f"{hint} (give an array of objects if a class is named 'nan')"
@@ -115,10 +110,10 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
 
 
 def _of_objects(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:
-    """Objects as the array of numbers, dates or texts that they are, else as they are."""
+    """Convert objects to the numbers, dates or texts that they are; others are returned unchanged."""
     kinds = {type(value) for value in values}
     if all(issubclass(kind, _NUMBERS) for kind in kinds):
-        # what pandas and Arrow keep beside a mask of what is missing, and decimals
+        # nullable columns of pandas and Arrow, and decimals
         numbers = [_number_of(value) if isinstance(value, Decimal) else value for value in values]
         found = np.array(numbers)
         is_integer = all(isinstance(number, int | np.integer) for number in numbers)
@@ -150,13 +145,10 @@ def _number_of(value: Decimal) -> int | float:
 
 
 def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -> NDArray[Any]:
-    """Targets (n_rows,) as files hold them: booleans, numbers, dates, or labels as str objects.
+    """Return targets (n_rows,) in the form of files: booleans, numbers, dates, or labels as str objects.
 
-    Raises
-    ------
-    InputError
-        If there is not one for each row, if they are of several types or none of these, or as
-        :func:`plain_targets`.
+    Raises :class:`InputError` if there is not one per row, for mixed or other types, and as
+    :func:`plain_targets`.
     """
     values = plain_targets(y, where, first_row)
     if values.shape != (n_rows,):

@@ -1,4 +1,4 @@
-"""Numbers and tables for people, the same in the terminal, in the report and in a ``repr``."""
+"""Numbers and tables as text, the same in the terminal, the report and ``repr``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: the "error" of a line of metrics of real targets; others are shares of rows
+#: the "error" in lines of metrics for regression; other errors are shares of rows
 SQUARED = "mean squared error"
-#: of a number with an exponent, what Python fills up to two digits
+#: the exponent of a number with Python's padding to two digits
 _EXPONENT = re.compile(r"e\+?(-?)0*(?=\d)")
 
-#: what every page begins with, by which it is known
+#: the beginning of every page, by which pages are recognised
 PAGE_BEGINS = (
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>'
@@ -21,14 +21,14 @@ PAGE_BEGINS = (
 
 
 def broken(text: str, width: int) -> str:
-    """Break a text between words where it is longer than ``width``; paths and numbers stay whole."""
+    """Break a text longer than ``width`` between words; paths and numbers stay whole."""
     if len(text) <= width:
         return text
     return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def in_bytes(size: float) -> str:
-    """Bytes in binary units: ``in_bytes(1536) == "1.5 KiB"``."""
+    """Return bytes in binary units: ``in_bytes(1536) == "1.5 KiB"``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(size) < 1024:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
@@ -37,14 +37,13 @@ def in_bytes(size: float) -> str:
 
 
 def in_percent(share: float | None) -> str:
-    """A share as a percentage with two decimals, or a dash for None."""
+    """Return a share as a percentage with two decimals, or a dash for None."""
     return "-" if share is None else f"{100 * share:.2f} %"
 
 
 def in_error(metrics: Mapping[str, Any], name: str) -> str:
-    """An error from a line of metrics: a share of rows, or a number for real targets, see :func:`error_name`.
-
-    A dash before anything is learned.
+    """Return an error from a line of metrics: a share of rows, or for regression a number, see
+    :func:`error_name`. A dash before the first step.
     """
     if is_before(metrics):
         return "-"
@@ -55,27 +54,26 @@ def in_error(metrics: Mapping[str, Any], name: str) -> str:
 
 
 def is_before(metrics: Mapping[str, Any]) -> bool:
-    """Whether a line of metrics belongs to a stage before anything is learned."""
+    """Whether a line of metrics belongs to a stage before the first step."""
     return "ended" not in metrics and (metrics.get("stage") == 0 or metrics.get("model_size") == 0)
 
 
 def error_name(metrics: Mapping[str, Any]) -> str:
-    """The name of the error of :func:`in_error`; rmse for real targets, the root of the stored value."""
-    if metrics.get("error") != SQUARED:
-        return str(metrics.get("error", "error"))
-    return "rmse"
+    """Return the name of the error of :func:`in_error`: for regression rmse, the root of the stored value."""
+    error = str(metrics.get("error", "error"))
+    return "rmse" if error == SQUARED else error
 
 
 def in_number(value: float | None) -> str:
-    """A real number with six significant digits, or a dash for None: ``in_number(3.6e9) == "3.6 G"``."""
+    """Return a number with six significant digits, or a dash for None: ``in_number(3.6e9) == "3.6 G"``."""
     return "-" if value is None else magnitude(value, 6, 1e6, " ")
 
 
 def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
-    """A number with ``digits`` significant digits. From ``plain`` on it is in thousands (k), 10^6 (M), 10^9
-    (G) or 10^12 (T); very large and very small numbers are powers of ten, ``1.5e-7``.
+    """Return a number with ``digits`` significant digits. From ``plain`` on it is in thousands (k), 10^6
+    (M), 10^9 (G) or 10^12 (T); very large and very small numbers are powers of ten, ``1.5e-7``.
     """
-    # a number that rounds up to the next magnitude belongs to it
+    # after rounding, which may reach the next magnitude
     size = float(f"{abs(value):.{digits}g}")
     for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if max(plain, limit) <= size < 1e16:
@@ -84,7 +82,7 @@ def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
 
 
 def in_time(seconds: float) -> str:
-    """A duration: ``in_time(75) == "1 min 15 s"``."""
+    """Return a duration as text: ``in_time(75) == "1 min 15 s"``."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -92,12 +90,12 @@ def in_time(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-#: rows and characters that a screen has room for
+#: rows and characters that fit a screen
 _ROWS, _WIDTH = 12, 100
 
 
 def listed(title: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A title above aligned columns: the first rows and, of many, the last one, each cut at a line's end.
+    """Return a title above aligned columns: the first rows and, of many, the last one; long lines are cut.
 
     >>> print(listed("2 trees:", ["name", "height"], [["oak", 21.0], ["birch", 18.256789]]))
     2 trees:
@@ -109,7 +107,7 @@ def listed(title: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -
     shown = [*rows[: _ROWS - 1], rows[-1]] if n_hidden else list(rows)
     cells = [[*names], *([_text(value) for value in row] for row in shown)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(names))]
-    # texts stand on the left, numbers on the right
+    # texts are left-aligned, numbers right-aligned
     left = [all(isinstance(row[at], str) for row in rows) for at in range(len(names))]
     lines = [
         "  "

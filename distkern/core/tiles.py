@@ -1,11 +1,10 @@
-"""The one place where arrays of tiles are allocated and written into: what depends on the array library.
+"""The only place that allocates and writes arrays of tiles, and so depends on the array library.
 
-Bases, kernels, samplers and solvers say what is computed and into which array; that the memory of a tile is
-used again, and how a result gets where it belongs, is known here alone.
+Bases, kernels, samplers and solvers say what to compute and into which array; this module reuses the memory
+of tiles and writes the results.
 
-Memory is kept between tiles, one set per thread: Dask's nanny makes the allocator return every temporary
-above 64 KiB to the system at once, so a tile loop that allocates is page-faulted anew for each tile and runs
-at half speed.
+Each thread keeps its memory between tiles: under Dask's nanny the allocator returns every temporary above 64
+KiB to the system at once, so a loop that allocates per tile spends half its time in page faults.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 _local = threading.local()
-#: numbers of a strip, which stay in a processor's cache
+#: numbers of a strip, which fit a processor's cache
 _STRIP = 2**15
 
 
 def scratch(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """An uninitialised array; the next call with the same name, dtype and thread reuses its memory."""
+    """Return an uninitialised array; the next call with the same name, dtype and thread reuses its memory."""
     kept: dict[tuple[str, str], NDArray[Any]] = _local.__dict__.setdefault("kept", {})
     kind = np.dtype(dtype)
     size = math.prod(shape)
     key = (name, kind.str)
     flat = kept.get(key)
     if flat is None or flat.size < size:
-        # what is too small goes first, or both would be there at once
+        # drop the smaller array first, so that both never coexist
         flat = None
         kept.pop(key, None)
         flat = kept[key] = np.empty(size, dtype=kind)
@@ -39,46 +38,46 @@ def scratch(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]
 
 
 def release() -> None:
-    """Forget this thread's memory."""
+    """Release this thread's memory."""
     _local.__dict__.clear()
 
 
 def apply(function: Callable[..., Any], *arguments: Any, into: NDArray[Any], **options: Any) -> NDArray[Any]:
-    """into = function(*arguments), elementwise or along an axis; ``into`` may be one of the arguments."""
+    """Compute into = function(*arguments), elementwise or along an axis; ``into`` may be an argument."""
     function(*arguments, out=into, **options)
     return into
 
 
 def matmul(left: NDArray[Any], right: NDArray[Any], into: NDArray[Any]) -> NDArray[Any]:
-    """into = left @ right."""
+    """Compute into = left @ right."""
     return np.matmul(left, right, out=into)
 
 
 def squared_lengths(rows: NDArray[Any], into: NDArray[Any]) -> NDArray[Any]:
-    """into = |x|^2 of each row."""
+    """Compute into = |x|^2 of each row."""
     np.einsum("ij,ij->i", rows, rows, out=into)
     return into
 
 
 def greatest(values: NDArray[Any], into: NDArray[np.intp]) -> NDArray[np.intp]:
-    """into = the column of each row's largest value."""
+    """Compute into = the column of each row's largest value."""
     return np.argmax(values, axis=1, out=into)
 
 
 def copied(values: NDArray[Any], into: NDArray[Any]) -> NDArray[Any]:
-    """into = values, in the precision of ``into``."""
+    """Copy values to ``into``, in its precision."""
     np.copyto(into, values, casting="same_kind")
     return into
 
 
 def raised(values: NDArray[Any], power: int) -> NDArray[Any]:
-    """values (n, m) = values^power, a whole number > 0, by squares and products of some rows at a time."""
+    """Compute values (n, m) = values^power in place, by repeated squaring of some rows at a time."""
     step = max(1, _STRIP // max(1, values.shape[1]))
     for start in range(0, len(values) if power > 1 else 0, step):
         strip = values[start : start + step]
         square, left = scratch("squares", strip.shape, strip.dtype), power
         square[:] = strip
-        # the first factor is in its place, if it is one
+        # for odd powers the strip is the first factor
         if not left % 2:
             strip[:] = 1.0
         while left := left // 2:

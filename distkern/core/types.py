@@ -1,4 +1,4 @@
-"""What passes between the packages: blocks of rows and the sources they are read from."""
+"""Blocks of rows, and the sources that they are read from."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Block:
     features : (n_rows, n_features) float32 or float64, a C-contiguous array or :class:`SparseRows`
     targets : (n_rows,) int32 class codes, float64 regression targets, or None
     weights : (n_rows,) float64 sample weights, or None for all ones
-    index : which block of its source it is
-    group_keys : (n_rows,) uint64, equal for rows that are to be held out together
-        (:mod:`~distkern.core.targets`); None where rows have no groups
+    index : number of the block in its source
+    group_keys : (n_rows,) uint64, equal for rows that must be held out together
+        (:mod:`~distkern.core.targets`); None without groups
     """
 
     features: Rows
@@ -42,7 +42,7 @@ class Block:
 
     @classmethod
     def joined(cls, blocks: Sequence[Block]) -> Block:
-        """The rows of several blocks, one after the other, with what all of them have of each row."""
+        """Concatenate blocks, keeping the data that all of them have."""
         if len(blocks) == 1:
             return blocks[0]
 
@@ -59,8 +59,8 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        beside = (self.targets, self.weights, self.group_keys)
-        return self.features.nbytes + sum(array.nbytes for array in beside if array is not None)
+        others = (self.targets, self.weights, self.group_keys)
+        return self.features.nbytes + sum(array.nbytes for array in others if array is not None)
 
     def freeze(self) -> None:
         """Make the features read-only, before several readers share them."""
@@ -73,26 +73,22 @@ class Block:
             array.flags.writeable = False
 
     def take(self, rows: Indices | slice) -> Block:
-        """The rows of the given positions, in that order (a view for a slice)."""
-        return replace(
-            self,
-            features=self.features[rows],
-            targets=None if self.targets is None else self.targets[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            group_keys=None if self.group_keys is None else self.group_keys[rows],
-        )
+        """Return the rows at the given positions, in that order (a view for a slice)."""
+        names = ("targets", "weights", "group_keys")
+        taken = {name: values[rows] for name in names if (values := getattr(self, name)) is not None}
+        return replace(self, features=self.features[rows], **taken)
 
 
 Reader: TypeAlias = Callable[[], Block]
 
 
 class AbstractGroup(ABC):
-    """Single rows and single columns of a group of blocks, each a small read, in whichever process opened it.
+    """A group of blocks, open in one process for small reads of single rows and columns.
 
     Attributes
     ----------
-    n_rows, n_features : of the group
-    targets : (n_rows,) as in :class:`Block`, or None; asking for them may read them
+    n_rows, n_features : size of the group
+    targets : (n_rows,) as in :class:`Block`, or None; access may read them
     """
 
     n_rows: int
@@ -101,16 +97,14 @@ class AbstractGroup(ABC):
 
     @abstractmethod
     def rows(self, positions: Indices) -> Rows:
-        """The rows of the given positions within the group, in that order."""
+        """Return the rows at the given positions within the group, in that order."""
 
     @abstractmethod
     def columns(self, columns: Indices) -> Rows:
-        """The given columns, as rows: (n_columns, n_rows), dense or sparse as the data is.
+        """Return the given columns as rows (n_columns, n_rows), dense or sparse as the data.
 
-        Raises
-        ------
-        InputError
-            If the data has no feature-major copy; the message gives the command that adds it.
+        Raises :class:`InputError` if the data has no feature-major copy; the message gives the command that
+        adds it.
         """
 
     def columns_into(self, columns: Indices, places: Sequence[Floats]) -> None:
@@ -119,15 +113,15 @@ class AbstractGroup(ABC):
             place[:] = values
 
     def column_bytes(self) -> int | None:
-        """Bytes of all columns together in memory; None where that is not known before they are read."""
+        """Return the bytes of all columns in memory; None if unknown before they are read."""
         return None
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """All rows of the group, a block at a time, in order."""
+        """Iterate over all rows of the group, a block at a time, in order."""
 
     def block(self, place: int) -> Block:
-        """The block at a place, counted from 0 within the group."""
+        """Return a block by its position within the group."""
         return next(islice(self.blocks(), place, None))
 
 
@@ -138,9 +132,10 @@ _GROUP_ROWS = 2**18
 
 
 def groups_of(block_rows: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Consecutive blocks in groups of about an eighth of the rows, and of no more than 2^18 rows and a block.
+    """Split consecutive blocks into groups of about an eighth of the rows, and of at most 2^18 rows plus a
+    block.
 
-    A group is the unit of what stays with a process from round to round, and of a feature-major copy.
+    A group is the unit that a process keeps from round to round, and the unit of a feature-major copy.
 
     >>> groups_of([10] * 20)[:2]
     ((0, 1, 2), (3, 4))
@@ -168,18 +163,18 @@ class AbstractSource(ABC):
     Attributes
     ----------
     block_rows : rows of each block, in order
-    n_features : columns
-    dtype : of the features, float32 or float64
-    fingerprint : changes when any value changes (used to refuse resuming on other data)
-    row_numbers : numbers that a row takes up in memory: n_features, or of sparse rows two for each entry
-        (the value and its column) and two more, on average over the fullest block
+    n_features : number of columns
+    dtype : float32 or float64, the type of the features
+    fingerprint : changes with any value, so that a run does not resume on other data
+    row_numbers : numbers that a row takes in memory: n_features; for sparse rows two per entry (value and
+        column) and two more, on average over the fullest block
     is_sparse : blocks hold :class:`SparseRows`
-    in_memory : the rows lie in this very process, so sending them elsewhere costs more than it saves
-    is_graph : blocks are the results of a lazy graph (:meth:`graph`), which only an executor can run
+    in_memory : the rows are in this process, so sending them elsewhere costs more than it saves
+    is_graph : blocks are results of a lazy graph (:meth:`graph`), which only an executor can run
     has_groups : blocks have group keys
-    is_shuffled : the rows are in random order, as far as anyone can know; blocks of others may hold one class
-    reader_bytes : what a process takes to be able to read at all, beside the blocks: a store's driver
-    kept_as : where not empty, what processes keep of the blocks stays for later runs on sources of this name
+    is_shuffled : the rows are in random order, as far as is known; otherwise a block may hold a single class
+    reader_bytes : memory of a process for reading, besides blocks: the driver of a store
+    kept_as : if not empty, the name under which processes keep blocks for later runs
     """
 
     block_rows: tuple[int, ...]
@@ -196,24 +191,21 @@ class AbstractSource(ABC):
 
     @abstractmethod
     def reader(self, index: int) -> Reader:
-        """A picklable call that reads block ``index`` in whichever process runs it."""
+        """Return a picklable call that reads block ``index`` in any process."""
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The blocks of each group, see :func:`groups_of`."""
+        """Return the blocks of each group, see :func:`groups_of`."""
         return groups_of(self.block_rows)
 
     def group(self, index: int) -> GroupOpener:
-        """A picklable call that opens group ``index`` for single rows and, where there is a copy, columns.
+        """Return a picklable call that opens group ``index`` for single rows and, with a copy, columns.
 
-        Raises
-        ------
-        InputError
-            If this source cannot give them.
+        Raises :class:`InputError` if this source has no random access.
         """
         if self.is_graph:
             raise InputError(
-                "single rows can be read of arrays in memory and of sharded data sets only",
+                "single rows can only be read from arrays in memory and sharded data sets",
                 where="the data",
                 hint="shard it with `distkern shard`, or give NumPy or SciPy arrays",
             )
@@ -223,7 +215,7 @@ class AbstractSource(ABC):
         return partial(BlocksGroup, readers, rows, self.n_features)
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
-        """For ``is_graph``: the tasks that make block ``index`` and the key of the block among them."""
+        """Return the tasks that compute block ``index``, and the block's key among them, for ``is_graph``."""
         raise TypeError(f"{type(self).__name__} is not a graph")
 
     @property
@@ -240,12 +232,12 @@ class AbstractSource(ABC):
 
     @property
     def n_nonzero(self) -> int | None:
-        """Numbers that are not zero, of all rows; None where that is not known."""
+        """Return the number of nonzero values in all rows; None if unknown."""
         return None
 
     @property
     def row_accesses(self) -> float:
-        """Features of a row that are not zero, on average; where that is not known, those that are stored."""
+        """Return the mean number of nonzero features of a row or, if unknown, of stored ones."""
         if self.n_nonzero is not None:
             return self.n_nonzero / self.n_rows
         return self.row_numbers // 2 - 1 if self.is_sparse else self.n_features
@@ -256,7 +248,7 @@ class AbstractSource(ABC):
 
 
 class BlocksGroup(AbstractGroup):
-    """Reads the whole block for any of its rows, and keeps the last one."""
+    """A group that reads the whole block for any of its rows, and keeps the last one."""
 
     def __init__(self, readers: tuple[Reader, ...], block_rows: tuple[int, ...], n_features: int) -> None:
         self.n_features = n_features
@@ -267,7 +259,7 @@ class BlocksGroup(AbstractGroup):
 
     @cached_property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
-        """(n_rows,) of all blocks, read when first asked for."""
+        """Return the targets (n_rows,) of all blocks, read on first access."""
         parts = [block.targets for block in self.blocks() if block.targets is not None]
         return np.concatenate(parts) if parts else None
 
@@ -276,13 +268,13 @@ class BlocksGroup(AbstractGroup):
         parts = []
         for place, position in zip(places.tolist(), np.asarray(positions).tolist(), strict=True):
             start = int(self._ends[place - 1]) if place else 0
-            # a slice would be a view, and keep its whole block
+            # a slice would be a view that keeps its whole block
             parts.append(self.block(place).features[np.array([position - start])])
         return stacked(parts)
 
     def columns(self, columns: Indices) -> Rows:
         raise InputError(
-            "single columns can be read of arrays and of data sets with a feature-major copy only",
+            "single columns can only be read from arrays and data sets with a feature-major copy",
             where="the data",
             hint="shard it with `distkern shard ... --columns`",
         )
@@ -298,17 +290,17 @@ class BlocksGroup(AbstractGroup):
 
 
 class ArrayGroup(AbstractGroup):
-    """Consecutive blocks of an array whose rows are read in an order of their own.
+    """Consecutive blocks of an array read in a given order of rows.
 
-    Rows and dense columns are gathered when they are asked for. For sparse rows a transposed copy is made
-    at the first column that is asked for; it takes as much memory as the rows.
+    Rows and dense columns are gathered on demand. The first sparse column makes a transposed copy, which
+    takes as much memory as the rows.
 
     Parameters
     ----------
     whole : rows of the array
-    order : those of the group among them, in its order
+    order : positions of the group's rows in ``whole``
     block_rows : rows of each of its blocks, in order
-    first : number of the first of them
+    first : number of its first block
     """
 
     def __init__(self, whole: Block, order: Indices | slice, block_rows: tuple[int, ...], first: int) -> None:
@@ -357,5 +349,5 @@ class ArrayGroup(AbstractGroup):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # another process is sent the rows of the group alone
+        # send only the group's rows to another process
         return ArrayGroup, (self._taken(slice(None)), slice(None), self._block_rows, self._first)

@@ -1,4 +1,4 @@
-"""URLs that users give: told from paths, checked, and shown without what is secret in them."""
+"""URLs: recognised, checked, and shown without secrets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from distkern.core.errors import InputError
 _PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s:@'\"]*:)[^@/\s'\"]+@")
 #: scheme://user@, where the user may be a token
 _USER = re.compile(r"\b([a-zA-Z][a-zA-Z0-9+.-]*)://([^/\s:@'\"]+)@")
-#: protocols whose user is a name for all to see: of an account, or of a container
+#: protocols with a public user name: an account or a container
 _LOGINS = {"sftp", "ssh", "ftp", "smb", "hdfs", "webhdfs", "abfs", "abfss", "wasb", "wasbs"}
-#: what follows the question mark of a URL, where a signature would be
+#: the query of a URL, which may hold a signature
 _QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?'\"]*)\?[^\s'\"]+")
-#: in the environment: what must not be repeated, whatever a library says
+#: environment variables with secrets that libraries might repeat in messages
 _SECRETS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -33,12 +33,12 @@ _LOCAL = ("file://", "local://")
 
 
 def is_url(text: str) -> bool:
-    """Whether a text names a place by a URL and not by a path."""
+    """Whether a text is a URL rather than a path."""
     return "://" in text
 
 
 def local_path(url: str) -> str | None:
-    """The absolute path that a ``file://`` URL stands for, ``%20`` a space; None for other URLs."""
+    """Return the absolute path of a ``file://`` URL, ``%20`` decoded; None for other URLs."""
     for prefix in _LOCAL:
         if url.startswith(prefix):
             return os.path.abspath(unquote(url.removeprefix(prefix)))
@@ -46,12 +46,12 @@ def local_path(url: str) -> str | None:
 
 
 def protocol(url: str) -> str:
-    """The scheme of a URL; of a chained one (``a::b://``) the first."""
+    """Return the scheme of a URL, the first of a chained one (``a::b://``)."""
     return url.partition("://")[0].partition("::")[0]
 
 
 def redact_urls(text: str) -> str:
-    """The text with stars for passwords, tokens and queries of URLs, and for keys of this environment."""
+    """Replace passwords, tokens and queries of URLs, and keys in the environment, by stars."""
     text = _QUERY.sub(r"\1?***", _PASSWORD.sub(r"\1***@", text))
     text = _USER.sub(lambda user: f"{user[1]}://***@" if _may_be_token(user) else user[0], text)
     for name in _SECRETS:
@@ -66,20 +66,16 @@ def _may_be_token(user: re.Match[str]) -> bool:
 
 
 def refuse_password(url: str) -> None:
-    """Refuse a URL with a password in it, or a user name that may be a token.
+    """Refuse a URL with a password, or with a user name that may be a token: models, records and logs store
+    URLs.
 
-    URLs are written to models, records and logs.
-
-    Raises
-    ------
-    InputError
-        That says where the password belongs.
+    Raises :class:`InputError`, naming the environment as the place for passwords.
     """
     has_token = any(map(_may_be_token, _USER.finditer(url)))
     if has_token or _PASSWORD.search(url):
-        secret = "a user name in it, which may be a token," if has_token else "a password in it,"
+        secret = "a user name, which may be a token," if has_token else "a password,"
         raise InputError(
-            f"has {secret} and URLs are written down",
+            f"contains {secret} and URLs are stored in models and logs",
             where=redact_urls(url),
             hint="leave it out and give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "say, or fsspec's configuration), on every worker too",
@@ -87,13 +83,13 @@ def refuse_password(url: str) -> None:
 
 
 def no_driver(url: str, error: Exception) -> InputError:
-    """The error for a protocol whose driver is not installed, or that nobody knows."""
+    """Return the error for a protocol that is unknown or whose driver is not installed."""
     name = protocol(url)
     extra = _EXTRAS.get(name)
     if extra is None:
-        said = " ".join(str(error).split()).rstrip(".")
+        reason = " ".join(str(error).split()).rstrip(".")
         return InputError(
-            f"there is no driver for {name}:// ({redact_urls(said)})",
+            f"there is no driver for {name}:// ({redact_urls(reason)})",
             where=redact_urls(url),
             hint="check the URL, or install the package that fsspec needs for it",
         )

@@ -1,4 +1,4 @@
-"""Writes the feature-major copy group by group, in memory independent of rows and groups."""
+"""Write the feature-major copy group by group, in memory independent of rows and groups."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from distkern.data.store.atomic import disk_full, free_bytes, write_text_atomic
 from distkern.data.store.places import Place
 from distkern.data.writer import write_sparse
 
-#: of sparse rows
+#: an entry of sparse rows
 _ENTRY = np.dtype([("column", np.int32), ("row", np.int32), ("value", np.float32)])
 _LOW_BITS = 16
 _TILE = 256
-#: entries of a sparse group that are put in order at a time
+#: most entries of a sparse group to sort at a time
 _MOST_ENTRIES = 2**22
-#: columns of a block of sparse ones
+#: most columns of a sparse block
 _MOST_COLUMNS = 2**20
 #: most bytes of a block of dense columns, which has at least one column
 _BLOCK_BYTES = 8 * 2**20
-#: entries per column are counted in memory, 4 bytes each
+#: most features of sparse data, as entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
 
-#: called with the activity, finished rows, finished bytes of features and rows in all
+#: called with the activity, finished rows, finished bytes of features, and total rows
 Progress = Callable[[str, int, int, int | None], None]
 
 
@@ -42,19 +42,13 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
     """Write the copy of the training rows into ``folder``, which must not exist or be empty.
 
     Memory does not grow with rows: a dense group takes about 64 MiB and a few shards, a sparse one about 150
-    MiB, a few shards and 16 bytes a feature. A group is parked on disk, each of its shards sorted by columns,
-    and assembled a block of columns at a time.
+    MiB, a few shards and 16 bytes per feature. A group is parked on disk, each of its shards sorted by
+    columns, and assembled a block of columns at a time. Raises :class:`InputError` if the disk is full, or
+    there are too many features; and :class:`CorruptDataError` if a shard is missing or changed.
 
     Parameters
     ----------
     target : data set or copy to name in error messages
-
-    Raises
-    ------
-    InputError
-        If the disk has no room, or there are too many features.
-    CorruptDataError
-        If a shard is missing or changed.
     """
     split = dataset.train
     if dataset.is_sparse and dataset.n_features > MOST_FEATURES:
@@ -97,7 +91,7 @@ def _check_room(split: Split, folder: Path, target: Place) -> None:
 
 
 def _columns_of_a_block(n_features: int, n_rows: int) -> int:
-    # spread evenly: the last block is stored full
+    # spread evenly, as the last block is stored at full size
     n_blocks = -(-n_features // max(1, _BLOCK_BYTES // (4 * n_rows)))
     return -(-n_features // n_blocks)
 
@@ -131,7 +125,7 @@ def _dense_group(
 
 def _transposed(rows: NDArray[Any]) -> NDArray[Any]:
     columns = np.empty(rows.shape[::-1], dtype=np.float32)
-    # in tiles that fit the processor's cache
+    # tiles fit the processor's cache
     for row in range(0, rows.shape[0], _TILE):
         for column in range(0, rows.shape[1], _TILE):
             tile = rows[row : row + _TILE, column : column + _TILE]
@@ -169,9 +163,9 @@ def _sparse_group(
 
 
 def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
-    """The entries (n_entries,) of some rows, numbered from ``first_row``, sorted by columns."""
+    """Return the entries (n_entries,) of rows numbered from ``first_row``, sorted by column."""
     rows = features.row_of_entries.astype(np.int32) + np.int32(first_row)
-    # 16 bits at a time, which NumPy sorts in linear time
+    # NumPy sorts 16-bit numbers in linear time
     order = np.argsort((features.indices & (2**_LOW_BITS - 1)).astype(np.uint16), kind="stable")
     if features.n_features > 2**_LOW_BITS:
         high = (features.indices >> _LOW_BITS).astype(np.uint16)[order]
@@ -192,7 +186,7 @@ class _Run:
         parked.append(entries)
 
     def read(self, stop: int) -> NDArray[Any]:
-        """The entries before column ``stop`` that have not been read yet."""
+        """Return the entries before column ``stop`` that have not been read yet."""
         start = self._next
         self._next = bisect_left(range(self._n_entries), stop, start, key=self._column)
         return self._read(start, self._next - start)
@@ -205,9 +199,7 @@ class _Run:
 
 
 def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Ranges (first, stop) of consecutive columns with at most :data:`_MOST_ENTRIES` entries, or of one
-    column.
-    """
+    """Yield ranges (first, stop) of columns with at most :data:`_MOST_ENTRIES` entries, or of one column."""
     first = 0
     while first < len(counts):
         ends = np.cumsum(counts[first : first + _MOST_COLUMNS], dtype=np.int64)
@@ -219,7 +211,7 @@ def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
 def _merged(
     runs: Sequence[_Run], counts: NDArray[np.int32], first: int, stop: int, n_rows: int
 ) -> SparseRows:
-    """Columns ``first : stop`` of all runs as rows, with increasing indices."""
+    """Return columns ``first : stop`` of all runs as rows, with increasing indices."""
     indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
     data = np.empty(indptr[-1], dtype=np.float32)
     rows = np.empty(indptr[-1], dtype=np.int32)
@@ -235,6 +227,6 @@ def _merged(
 
 
 def _occurring(entries: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The columns among sorted entries, where each begins, and its number of entries."""
+    """Return the columns among sorted entries, the start of each, and its number of entries."""
     starts = np.flatnonzero(np.diff(entries["column"], prepend=-1))
     return entries["column"][starts], starts, np.diff(starts, append=len(entries))

@@ -1,4 +1,4 @@
-"""Files that grow at their end: logs, and the metrics of a run."""
+"""Append to files: logs, and the metrics of a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,10 @@ from distkern.data.store.places import Place, URLPlace
 
 
 def append_text(place: Place, text: str) -> None:
-    """Append to a UTF-8 text file, on disk before this returns.
+    """Append to a UTF-8 text file; on disk when this returns.
 
-    Objects of a store are rewritten, which suits small ones only.
-
-    Raises
-    ------
-    InputError
-        If the disk is full or the place cannot be written.
+    Objects of a store are rewritten, which suits small ones only. Raises :class:`InputError` if the disk is
+    full or the place cannot be written.
     """
     if isinstance(place, URLPlace):
         try:
@@ -41,11 +37,8 @@ def append_text(place: Place, text: str) -> None:
 def open_to_append(path: Path) -> Iterator[TextIO]:
     """Open a UTF-8 text file for appending.
 
-    Raises
-    ------
-    InputError
-        If the disk is full or the place cannot be written, also for a link to another place and for a FIFO
-        that would wait for a reader.
+    Raises :class:`InputError` if the disk is full or the place cannot be written, also for a link and for a
+    FIFO, which would wait for a reader.
     """
     with explain_errors(path):
         if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):

@@ -1,4 +1,4 @@
-"""Builds a data set in a staged folder: rows to spool files, then shards, then the manifest."""
+"""Build a data set in a staged folder: rows to spool files, then shards, then the manifest."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from distkern.data.formats._kinds import TableKinds
 from distkern.data.formats._meter import Meter
 from distkern.data.formats._notes import FileNotes
 from distkern.data.formats.base import CHUNK_BYTES, Indices, RawChunk
-from distkern.data.labels import LabelEncoder, told_alike, told_numbers
+from distkern.data.labels import LabelEncoder, lookalike_notes, quantity_note
 from distkern.data.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.data.options import ShardOptions, Task
 from distkern.data.preparation import Like
 from distkern.data.scaling import Scaling
 from distkern.data.spool import Spool, in_field, in_order, shuffled
 from distkern.data.store.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
-from distkern.data.table import KnownRows, told_unknown
+from distkern.data.table import KnownRows, unknown_note
 from distkern.data.table_fit import TableFit, TablePiece, TableTargets
 from distkern.data.table_report import ColumnReport
 
 #: rows as they are read
 Chunks: TypeAlias = Iterator[RawChunk]
-#: called with what is being done, rows done, bytes of float32 features done, and rows in all: where these
-#: are still being read, by how much of the files was; None where that is not known
+#: called with the activity, finished rows, finished bytes of float32 features, and total rows: while reading,
+#: an estimate from the read share of the files; None if unknown
 Progress: TypeAlias = Callable[[str, int, int, int | None], None]
 
-#: called with what the user should know about the data set once it is made, one sentence without full stop
+#: called with notes for the user on the finished data set, one sentence each without full stop
 Notice: TypeAlias = Callable[[str], None]
 
-#: called with what every column of a table becomes
+#: called with the encoding of every table column
 Report: TypeAlias = Callable[[Sequence[ColumnReport]], None]
 
 
 class Checked(Exception):
-    """Raised after `--check` has reported on the files.
+    """Raised after ``--check`` has reported on the files.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class _Seen:
         self._group: int | None = None
 
     def add(self, records: NDArray[Any]) -> None:
-        """Take the records of some rows."""
+        """Add the records of some rows."""
         targets, weights, keys = (in_field(records, name) for name in ("targets", "weights", "group_keys"))
         if targets is not None and targets.dtype.kind == "f":
             low, high = float(targets.min()), float(targets.max())
@@ -177,7 +177,7 @@ class Builder:
         test_spool: Spool,
     ) -> None:
         options = self.options
-        # a decimal fraction is meant as written: 0.1 of 30 rows are 3, although the nearest double is above
+        # take decimals literally: 0.1 of 30 rows are 3, although the nearest double to 0.1 is larger
         drawn = None
         if options.test_fraction is not None:
             drawn = (test_spool, Fraction(repr(float(options.test_fraction))), options.seed)
@@ -201,11 +201,11 @@ class Builder:
             where = f"column {self.options.group!r}"
             raise InputError("all training rows are in one group", where=where, hint=DIFFERENT)
         if test is not None:
-            # its weights and groups are not needed
+            # weights and groups of test rows are not needed
             self.of_test = True
             tests = Collector(test_spool, self.shape, self._records, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)
-        for sentence in self.notes.told():
+        for sentence in self.notes.lines():
             self.notice(sentence)
         if not train_spool.n_rows:
             what = (
@@ -223,11 +223,11 @@ class Builder:
             collector.add(chunk)
             if chunk.names is None:
                 self.nameless = chunk.file
-            if self.nameless is not None and self.kinds is not None and not self.kinds.is_mere:
+            if self.nameless is not None and self.kinds is not None and not self.kinds.is_numeric:
                 raise InputError(
                     "has no columns of categories, dates or missing values, unlike other files",
                     where=self.nameless,
-                    hint="give files of one kind",
+                    hint="give files with the same columns",
                 )
             rows += chunk.n_rows
             n_entries = chunk.features.n_entries if isinstance(chunk.features, SparseRows) else None
@@ -237,7 +237,7 @@ class Builder:
         collector.flush()
 
     def _observe(self, rows: Rows, records: NDArray[Any]) -> None:
-        """Take what is fitted to the training rows from a run of them, while it is in memory."""
+        """Update all fits with a run of training rows while it is in memory."""
         self.seen.add(records)
         if self.like is not None:
             return
@@ -249,11 +249,11 @@ class Builder:
 
     @property
     def _most_rows(self) -> int:
-        """Rows that are taken at once in float64."""
+        """Rows to process at once in float64."""
         return max(1, CHUNK_BYTES // (8 * self.shape.width))
 
     def _records(self, chunk: RawChunk) -> NDArray[Any]:
-        """The records (n_rows,) of a chunk, without row numbers."""
+        """Return the records (n_rows,) of a chunk, without row numbers."""
         found = np.zeros(chunk.n_rows, dtype=self.record)
         if self.task != "none":
             found["targets"] = self._targets(chunk)
@@ -264,7 +264,7 @@ class Builder:
                 found[name] = values
             elif not self.of_test:
                 raise InputError(
-                    f"has no column of {name.partition('_')[0]}s, as other files have",
+                    f"has no column of {name.partition('_')[0]}s, unlike other files",
                     where=chunk.file,
                     hint="give files with the same columns",
                 )
@@ -295,7 +295,7 @@ class Builder:
     def _encoded(
         self, spool: Spool, classes: Sequence[Any] | None, mapping: NDArray[np.int32] | None
     ) -> KnownRows | None:
-        """The encoding of table columns, fitted on the training rows; None without tables."""
+        """Return the encoding of table columns, fitted to the training rows; None without tables."""
         kinds = self.kinds
         if self.like is not None:
             return None if self.like.table is None else KnownRows(self.like.table)
@@ -305,7 +305,7 @@ class Builder:
         assert fit is not None
         assert self.form.fit is not None
         if fit.n_rows < spool.n_rows:
-            # rows without columns came first
+            # earlier rows had no columns
             self.table_fit = fit = TableFit(kinds, self.options)
             for rows, _ in spool.pieces(most):
                 fit.add(np.asarray(converted(rows, sparse=False)))
@@ -325,7 +325,7 @@ class Builder:
         encoded = fit.run(pieces(), targets, is_named=self.shape.names is not None)
         if not self.checks:
             kinds.raise_problems()
-        for sentence in (*kinds.told, *fit.told):
+        for sentence in (*kinds.notes, *fit.notes):
             self.notice(sentence)
         self.report(fit.report)
         kinds.raise_problems()
@@ -341,10 +341,10 @@ class Builder:
         self.scaling = fit.scaling(self.form.fit.kind, again)
         return encoded
 
-    def _tell_unseen(self, encoded: KnownRows) -> None:
+    def _note_unseen(self, encoded: KnownRows) -> None:
         rows = "test rows" if self.like is None else "rows"
-        for told in encoded.table.told_unseen(encoded.unseen, rows):
-            self.notice(told)
+        for note in encoded.table.unseen_notes(encoded.unseen, rows):
+            self.notice(note)
 
     def _classes(self) -> tuple[NDArray[Any] | None, NDArray[np.int32] | None]:
         if self.kinds is not None and (self.shape.target_name or "target") in self.kinds.problems:
@@ -360,9 +360,9 @@ class Builder:
         labels = plain_labels(classes)
         rows = np.bincount(mapping, weights=counts, minlength=len(labels))
         self.rows_of_classes = rows.astype(np.int64).tolist()
-        for told in (told_numbers(labels), *told_alike(labels, self.rows_of_classes)):
-            if told:
-                self.notice(told)
+        for note in (quantity_note(labels), *lookalike_notes(labels, self.rows_of_classes)):
+            if note:
+                self.notice(note)
         return classes, mapping
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
@@ -378,20 +378,20 @@ class Builder:
         if self.kinds is not None:
             self.kinds.raise_problems()
         if self.unknown:
-            self.notice(told_unknown(self.unknown))
+            self.notice(unknown_note(self.unknown))
         if self.checks:
             if self.like is not None and encoded is not None:
                 for rows, _ in train_spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
                     encoded.train(rows)
-                self._tell_unseen(encoded)
+                self._note_unseen(encoded)
             raise Checked(labels or (), self.rows_of_classes)
         table = None if encoded is None else encoded.table
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         names = self.shape.names
         if table is not None:
             width = table.n_features
-            # columns of mere numbers without names are any numbers
-            names = table.features if table.is_named or not table.is_mere else None
+            # unnamed columns of plain numbers need no names
+            names = table.features if table.is_named or not table.is_numeric else None
         scaling = self.scaling if self.like is None else self.like.scaling
         if scaling is None:
             assert self.form.fit is not None
@@ -444,12 +444,12 @@ class Builder:
                 of_table=None if encoded is None else encoded.train if is_train else encoded.test,
             )
         if encoded is not None:
-            self._tell_unseen(encoded)
+            self._note_unseen(encoded)
         if scaling.kind == "unit" and zero_rows:
             self.notice(
                 f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: kept as zeros"
             )
-        made = replace(options, scale=scaling.kind, sparse=is_sparse).stored
+        stored_options = replace(options, scale=scaling.kind, sparse=is_sparse).stored
         return Manifest(
             self.task,
             width,
@@ -457,7 +457,7 @@ class Builder:
             None if labels is None else tuple(labels),
             scaling,
             splits,
-            made | ({"zero_based": True} if self.indices.from_zero else {}),
+            stored_options | ({"zero_based": True} if self.indices.from_zero else {}),
             is_sparse,
             self.shape.target_name,
             table,

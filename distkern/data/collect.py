@@ -1,4 +1,4 @@
-"""Takes rows as they are read: checks that files match and parks the rows on disk in runs."""
+"""Collect rows as they are read: check that files match, and park the rows on disk in runs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from distkern.data.scaling import (
 from distkern.data.spool import Parked, Spool, in_field
 from distkern.data.writer import SHARD_BYTES, widened
 
-#: data with a smaller share of numbers that are not zero are stored sparse: that takes an eighth of the
-#: room, and the sparse products were measured to be as fast as the dense ones at twice this share
+#: data with a smaller share of nonzeros are stored sparse: this takes an eighth of the space, and sparse
+#: products were measured to be as fast as dense ones at twice this share
 SPARSE_DENSITY = 1 / 16
 _LATE_FEATURES = 2000
-#: whose sides are kept in mind
+#: most groups whose side is kept in memory
 _MOST_GROUPS = 2**16
 
 
@@ -54,8 +54,8 @@ class Shape:
         self._named_by: str | None = None
 
     def accept(self, chunk: RawChunk) -> Rows:
-        """The chunk's features in the width and column order of earlier ones; :class:`InputError` if they do
-        not fit.
+        """Return the chunk's features in the width and column order of earlier ones; :class:`InputError`
+        if they do not fit.
         """
         features = self._put_in_order(chunk)
         width = features.shape[1]
@@ -76,11 +76,11 @@ class Shape:
             return chunk.features
         if self.names is None:
             self.names, self.target_name, self._named_by = chunk.names, chunk.target_name, chunk.file
-        order = order_by_name(chunk.names, self.names, where=chunk.file, whose=str(self._named_by))
+        order = order_by_name(chunk.names, self.names, where=chunk.file, owner=str(self._named_by))
         return chunk.features if order is None else with_columns(chunk.features, order)
 
     def _refuse_width(self, chunk: RawChunk, width: int) -> None:
-        other = self._fixed_by or "the files before it"
+        other = self._fixed_by or "an earlier file"
         raise InputError(
             f"{width} features, but {other} has {self.width}",
             where=chunk.file,
@@ -93,8 +93,8 @@ class Form:
 
     Attributes
     ----------
-    is_sparse : the user's choice, else decided on the rows of the first run: sparse if fewer than 1 in 16
-        numbers is nonzero. None until then
+    is_sparse : the user's choice, else decided on the first run: sparse if fewer than 1 in 16 numbers is
+        nonzero; None until then
     fit : fits the scaling; set with the decision, on which its default depends
     kinds : kinds of the columns, for rows of tables
     """
@@ -110,14 +110,14 @@ class Form:
         self._width = 0
 
     def decide(self, parts: Sequence[Rows], width: int) -> None:
-        """Decide on the rows of the first run; a scaling that is not possible for sparse rows is refused."""
+        """Decide on the rows of the first run; refuse scalings that are impossible for sparse rows."""
         n_rows = sum(len(part) for part in parts)
         entries = sum(count_nonzero(part) for part in parts)
         sparse = entries < SPARSE_DENSITY * n_rows * width if self._wanted is None else self._wanted
         if self.kinds is not None and not self.kinds.all_numbers:
             if self._wanted:
                 raise InputError(
-                    "tables with columns of other things than numbers are stored dense",
+                    "tables with non-numeric columns are stored dense",
                     where="--sparse",
                     hint="leave it out, or --drop those columns",
                 )
@@ -198,7 +198,7 @@ class Collector:
                 self.flush()
 
     def _room(self) -> int:
-        """Rows until the run is full; sparse runs are measured in bytes after each chunk."""
+        """Return how many rows fit the run; sparse runs are measured in bytes after each chunk."""
         if self._form.is_sparse:
             return 0 if self._kept_bytes >= SHARD_BYTES else self._most
         full = max(1, SHARD_BYTES // (4 * max(1, self._shape.width)))
@@ -263,7 +263,7 @@ class Collector:
             order = stream(self._seed, Purpose.SHUFFLE, 0, self._runs).permutation(order)
         if len(order):
             if len(order) < n_rows or self._seed is not None:
-                # a record at a time, where indexing would copy each field by itself
+                # take() copies whole records; indexing would copy field by field
                 features, records = features[order], records.take(order)
             self._observe(features, records)
             self._spool.append(features, records)
@@ -273,7 +273,7 @@ class Collector:
     def _of_drawn_groups(
         self, keys: Keys, share: Fraction, seed: int, generator: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Mask (n_rows,) of the rows whose group becomes test rows, ``share`` of all groups, rounded up.
+        """Return a mask (n_rows,) of the rows in test groups, ``share`` of all groups, rounded up.
 
         Beyond the number of groups kept in memory, a group's key alone decides, with about this share.
         """
@@ -288,13 +288,13 @@ class Collector:
 
 
 def _drawn(generator: np.random.Generator, n_before: int, n_new: int, share: Fraction) -> NDArray[np.intp]:
-    """Draw from the new rows so that the share of all rows so far is reached, rounded up."""
+    """Draw from the new rows so that ``share`` of all rows so far is reached, rounded up."""
     size = math.ceil(share * (n_before + n_new)) - math.ceil(share * n_before)
     return generator.choice(n_new, size=size, replace=False)
 
 
 def _narrowest(features: Rows) -> Rows:
-    """float32 if nothing is lost: half the space on disk for most tables."""
+    """Convert to float32 if nothing is lost, which halves the space on disk for most tables."""
     if features.dtype == np.float32:
         return features
     values = features.data if isinstance(features, SparseRows) else features

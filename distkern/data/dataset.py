@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: how targets are stored, by task: class codes or numbers
 TARGET_TYPES = {"classification": "int32", "regression": "float64"}
 
-#: what a process takes to speak to a store: s3fs, the largest of fsspec's drivers (measured, rounded up)
+#: memory for the driver of a store: s3fs, fsspec's largest (measured, rounded up)
 STORE_DRIVER_BYTES = 56 * 2**20
 
 
@@ -87,8 +87,8 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         shown = "" if self.test is None else f"{self.test.n_rows:,} test rows; "
-        told = f"<b>{html.escape(self.path.name)}</b>: {self.task}, {shown}scaled by {self.scaling.kind}"
-        return f"<p>{told}</p>{self.train._repr_html_()}"
+        facts = f"<b>{html.escape(self.path.name)}</b>: {self.task}, {shown}scaled by {self.scaling.kind}"
+        return f"<p>{facts}</p>{self.train._repr_html_()}"
 
     def __repr__(self) -> str:
         test = "" if self.test is None else f" + {self.test.n_rows:,} test"
@@ -136,7 +136,7 @@ class Split(AbstractSource):
         self._shards = entry.shards
         self.n_entries = self.entries_of(range(len(entry.shards)))
         self._target_type = TARGET_TYPES.get(dataset.task)
-        # more rows than can be shuffled are only accepted as shuffled already
+        # rows beyond the limit of shuffling are only accepted in random order
         self.is_shuffled = self.n_rows > MAX_SHUFFLED_ROWS or (
             name == "train" and bool(dataset.options.get("shuffle", True))
         )
@@ -155,7 +155,7 @@ class Split(AbstractSource):
         return sum(shard.nonzero or 0 for shard in self._shards)
 
     def entries_of(self, blocks: Iterable[int]) -> int:
-        """Number of stored numbers in some shards."""
+        """Return the number of stored numbers in some shards."""
         shards = [self._shards[block] for block in blocks]
         return sum(
             shard.rows * self.n_features if shard.entries is None else shard.entries for shard in shards
@@ -165,14 +165,11 @@ class Split(AbstractSource):
     def column_copy(self) -> ColumnsManifest | None:
         """The manifest of these rows' feature-major copy, or None.
 
-        Raises
-        ------
-        CorruptDataError
-            If the copy is damaged or belongs to other data.
+        Raises :class:`CorruptDataError` if the copy is damaged or belongs to other data.
         """
         from distkern.data.feature_major import read_columns
 
-        # that there is none is not kept: it may be added while the data set is open
+        # absence is not cached, as the copy may be added while the data set is open
         if self._columns is None and self.name == "train":
             group_rows = tuple(sum(self.block_rows[block] for block in blocks) for blocks in self.groups)
             self._columns = read_columns(self.dataset.path, self.dataset.fingerprint, group_rows)
@@ -187,8 +184,8 @@ class Split(AbstractSource):
         """Return a small picklable call that opens group ``index`` in any process; raises as
         :attr:`column_copy`.
 
-        Without a feature-major copy its columns cannot be read: the
-        :class:`~distkern.core.errors.InputError` names the command that adds one.
+        Without a feature-major copy its columns cannot be read: the :class:`~distkern.core.errors.InputError`
+        names the command that adds one.
         """
         from distkern.data.group import StoredGroup
 
@@ -246,7 +243,7 @@ class Split(AbstractSource):
         if positions.dtype.kind == "b" or (
             positions.size and not -self.n_rows <= positions.min() <= positions.max() < self.n_rows
         ):
-            # by which iteration ends as well
+            # also ends iteration
             raise IndexError(f"there are {self.n_rows:,} rows")
         return positions.astype(np.int64) % self.n_rows
 
@@ -293,7 +290,7 @@ class Split(AbstractSource):
         """Return features and labels as lazy Dask arrays with a block per shard. Features are those of
         ``split[:]``; blocks of sparse data are SciPy matrices. Labels are None without targets.
         """
-        # nothing in this layer loads Dask
+        # this layer does not import Dask
         arrays: tuple[Any, Any] = import_module("distkern.engine.dask.arrays").arrays_of_split(self)
         return arrays
 
@@ -310,13 +307,13 @@ class Split(AbstractSource):
 
 
 def rows_at(ends: NDArray[Any], positions: Indices, rows_of: Callable[[int, Indices], Rows]) -> Rows:
-    """Rows by position in several consecutive parts.
+    """Return rows by position in several consecutive parts.
 
     Parameters
     ----------
     ends : end of each part
     positions : positions of the wanted rows, in any order
-    rows_of : the rows of a part, by its number and their positions in it; called once per part
+    rows_of : returns the rows of a part, by its number and their positions in it; called once per part
     """
     parts = np.searchsorted(ends, positions, side="right")
     within = positions - np.append(0, ends)[parts]

@@ -1,4 +1,4 @@
-"""Virtual examples of handwritten digits: as many rows as asked for, made chunk by chunk."""
+"""Virtual examples of handwritten digits: any number of rows, generated chunk by chunk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distkern.core.rng import Purpose, stream
 SIDE = 8
 N_FEATURES = SIDE * SIDE
 _SPLITS = {"train": 0, "test": 1}
-#: rows that are warped at once; their temporaries stay in the processor's cache
+#: rows to warp at once; their temporaries fit the processor's cache
 _TILE = 1024
 
 
@@ -33,7 +33,7 @@ class VirtualDigits:
     shift : largest shift along each axis, in pixels
     rotation : largest rotation, in degrees
     scaling : largest relative enlargement or reduction
-    noise : standard deviation of the noise added to each pixel, where black is 1
+    noise : standard deviation of the noise of each pixel, where black is 1
     chunk_rows : number of rows of a chunk
     """
 
@@ -53,7 +53,7 @@ class VirtualDigits:
         return (digits.images / 16.0).astype(np.float32), digits.target.astype(np.int64)
 
     def images(self, split: str) -> NDArray[np.intp]:
-        """Numbers of the images behind the rows of ``split`` ("train" or "test"), ascending."""
+        """Return the numbers of the images behind the rows of ``split`` ("train" or "test"), ascending."""
         n_images = len(self._digits[1])
         order = stream(self.seed, Purpose.TEST_SPLIT).permutation(n_images)
         n_test = round(self.held_out * n_images)
@@ -62,14 +62,14 @@ class VirtualDigits:
     def chunks(
         self, n_rows: int, split: str = "train"
     ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        """Chunks of (features (rows, 64) float32, digits (rows,) int64), ``n_rows`` rows in all."""
+        """Yield chunks of (features (rows, 64) float32, digits (rows,) int64) with ``n_rows`` rows in all."""
         for number, start in enumerate(range(0, n_rows, self.chunk_rows)):
             yield self.chunk(number, split, min(self.chunk_rows, n_rows - start))
 
     def chunk(
         self, number: int, split: str = "train", n_rows: int | None = None
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Rows of chunk ``number``: all of them, or the first ``n_rows``."""
+        """Return the rows of chunk ``number``: all of them, or the first ``n_rows``."""
         images, targets = self._digits
         random = stream(self.seed, Purpose.GENERATE, _SPLITS[split], number)
         size = self.chunk_rows
@@ -96,7 +96,7 @@ def _warp(
     scale: NDArray[np.float32],
     shift: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """Images (n, 64) whose pixel at p is the bilinear value at R(angle)(p - c) / scale + c + shift."""
+    """Return images (n, 64) with the bilinear value at R(angle)(p - c) / scale + c + shift as pixel p."""
     width = SIDE + 3
     centre = np.float32((SIDE - 1) / 2)
     grid = np.arange(SIDE, dtype=np.float32) - centre

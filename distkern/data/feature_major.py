@@ -1,4 +1,4 @@
-"""The feature-major copy of the training rows: its content, group by group, and its data set."""
+"""The feature-major copy of the training rows: its manifest, and its groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GroupEntry:
     blocks: tuple[ShardEntry, ...]
 
     def readers(self, folder: Place, number: int) -> list[ShardReader]:
-        """Readers of each block of columns of group ``number`` of the data set at ``folder``."""
+        """Return readers of each block of columns of group ``number`` of the data set at ``folder``."""
         name = f"{FOLDER}/{number}"
         per_block = self.blocks[0].rows
         return [
@@ -48,7 +48,7 @@ class ColumnsManifest:
     ----------
     copy_of : fingerprint of the data set
     n_features : number of features of the data set
-    groups : in order
+    groups : entries of the groups, in order
     """
 
     copy_of: str
@@ -73,7 +73,7 @@ class ColumnsManifest:
         return sum(size for reader in readers for _, size, _ in reader.feature_files())
 
     def to_text(self) -> str:
-        """The file's content."""
+        """Return the file's content."""
         groups = [
             {"rows": group.rows, "blocks": [block.to_json() for block in group.blocks]}
             for group in self.groups
@@ -85,18 +85,14 @@ class ColumnsManifest:
 def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:
     """Read the copy's manifest of the data set at ``folder``; None if it has no copy.
 
+    Raises :class:`CorruptDataError` if the copy is damaged, or belongs to other data; and :class:`InputError`
+    if a newer version wrote it.
+
     Parameters
     ----------
     folder : folder of the data set
     copy_of : the data set's fingerprint
     group_rows : rows of each of its groups
-
-    Raises
-    ------
-    CorruptDataError
-        If the copy is damaged, or belongs to other data.
-    InputError
-        If a newer version wrote it.
     """
     file = folder / FOLDER / FILE
     where = str(file)
@@ -108,7 +104,7 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
     manifest = description.read(ColumnsManifest, content, where)
     if manifest.copy_of != copy_of:
         raise CorruptDataError(
-            "the feature-major copy is of other data", where=where, hint=make_again(folder)
+            "the feature-major copy belongs to other data", where=where, hint=make_again(folder)
         )
     if tuple(group.rows for group in manifest.groups) != group_rows:
         raise description.damaged("its groups of rows are not those of the data set", where)
@@ -116,7 +112,7 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
 
 
 def no_columns(folder: Place) -> InputError:
-    """The error for a data set without a copy."""
+    """Return the error for a data set without a copy."""
     return InputError(
         "the data set has no feature-major copy, and this algorithm reads single columns",
         where=str(folder),
@@ -125,5 +121,5 @@ def no_columns(folder: Place) -> InputError:
 
 
 def make_again(folder: Place) -> str:
-    """The remedy for a damaged copy."""
+    """Return the remedy for a damaged copy."""
     return f"make the copy again with `distkern shard {shlex.quote(str(folder))} --columns --overwrite`"

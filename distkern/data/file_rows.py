@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from distkern.data.formats._meter import metered
 from distkern.data.formats._notes import FileNotes
 from distkern.data.formats.base import (
     CHUNK_BYTES,
-    FileForm,
     Indices,
     RawChunk,
     ReadOptions,
@@ -52,17 +51,16 @@ class FileRows:
     Parameters
     ----------
     sources : files, folders, patterns and URLs
-    like : rows that the model was trained on; their target is left out if present
-    id : column whose text is kept
-    format : format of files without a known ending
-    zero_based : whether indices of svmlight files start at 0; None: as those of ``like``
-    form : see :class:`~distkern.data.formats.base.ReadOptions`; ``target`` is another column to leave out
+    like : training rows of the model; their target is left out if present
+    id : column to keep as text
+    format : format of files with an unknown extension
+    zero_based : whether indices of svmlight files start at 0; None: as in ``like``
+    form : see :class:`~distkern.data.formats.base.FileForm`; ``target`` is another column to leave out
 
     Attributes
     ----------
-    by_position : files whose columns were matched by position although the model's have names; filled while
-        reading
-    id : column whose text is kept: ``id``, or the table's own, which files may lack
+    by_position : files with columns matched by position although the model's have names; filled while reading
+    id : column kept as text: ``id``, or the table's own, which files may lack
     meter : progress of reading
     unseen : rows with values outside the training rows, see :meth:`Table.unseen`; filled while reading
     unknown : columns unknown to the model, which are left out; filled while reading
@@ -77,7 +75,7 @@ class FileRows:
         id: str | None = None,
         format: str | None = None,
         zero_based: bool | None = None,
-        **form: Unpack[FileForm],
+        **form: Any,
     ) -> None:
         self._files, self.meter = metered(expand(map(str, sources), format))
         given: Any = {} if id is None else {"id": id}
@@ -108,19 +106,21 @@ class FileRows:
         self.by_position: list[str] = []
 
     @property
-    def told_unseen(self) -> list[str]:
+    def unseen_notes(self) -> list[str]:
         """Sentences on rows read so far with values outside the training rows."""
-        return [] if self._table is None else self._table.told_unseen(self.unseen, "rows")
+        return [] if self._table is None else self._table.unseen_notes(self.unseen, "rows")
 
     def __iter__(self) -> Iterator[FileBlock]:
-        """Raises :class:`InputError` for rows that do not fit the model, naming file, row and column."""
+        """Yield blocks of rows; :class:`InputError` for rows that do not fit the model, naming file, row
+        and column.
+        """
         for chunk in rows_of(self._files, self._options):
             named = chunk.names is not None and chunk.has_header
             if chunk.first_row == 1 and self._options.features is not None and not named:
                 self.by_position.append(chunk.file)
             if self._has_ids not in (None, chunk.ids is not None):
                 raise InputError(
-                    f"column {self.id!r} is in some files and not in all",
+                    f"column {self.id!r} is missing in some files",
                     where=chunk.file,
                     hint="give files with the same columns",
                 )
@@ -131,18 +131,18 @@ class FileRows:
         width = chunk.features.shape[1]
         table = self._table
         n_columns = self.n_features if table is None else table.starts[-1]
-        if table is not None and chunk.names is None and not table.is_mere:
+        if table is not None and chunk.names is None and not table.is_numeric:
             raise InputError(
                 "has no columns of categories, dates or missing values, unlike the training data",
                 where=chunk.file,
-                hint="give files of the kind of the training data",
+                hint="give files with the columns of the training data",
             )
         if width > n_columns or (width < n_columns and not chunk.may_widen):
             hint = "give files with the columns of the training data"
             if width == n_columns + 1 and not chunk.may_widen:
-                hint = "leave the column that is no feature out (--target COLUMN, or --id COLUMN)"
+                hint = "leave out the non-feature column (--target COLUMN, or --id COLUMN)"
             raise InputError(
-                f"{width:,} features where the model has {n_columns:,}", where=chunk.file, hint=hint
+                f"{width:,} features, but the model has {n_columns:,}", where=chunk.file, hint=hint
             )
         features, sparse = chunk.features, False
         if isinstance(features, SparseRows):
@@ -168,12 +168,12 @@ class FileRows:
 
 
 def rows_of_block(n_features: int) -> int:
-    """Largest number of rows in a block of dense rows."""
+    """Return the largest number of rows in a block of dense rows."""
     return min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * n_features)))
 
 
 def dense_blocks(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
-    """Blocks of the same rows in dense form; sparse blocks are cut to :func:`rows_of_block` rows."""
+    """Yield the same rows in dense form; sparse blocks are split into :func:`rows_of_block` rows."""
     for block in blocks:
         if not isinstance(block.features, SparseRows):
             yield block
@@ -187,15 +187,12 @@ def dense_blocks(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
 class ParkedRows(AbstractSource):
     """Dense rows of files, written while they are read and kept for one prediction.
 
+    Raises :class:`InputError` if the disk is full.
+
     Parameters
     ----------
-    blocks : all of them, each taken once
-    folder : folder of the blocks, on a disk that all workers see; its creator removes it
-
-    Raises
-    ------
-    InputError
-        If the disk is full.
+    blocks : all blocks, each taken once
+    folder : folder for the blocks, on a disk that all workers see; its creator removes it
     """
 
     def __init__(self, blocks: Iterable[FileBlock], n_features: int, folder: Place) -> None:
@@ -220,7 +217,7 @@ class ParkedRows(AbstractSource):
         return ParkedBlockReader(self._folder, index)
 
     def ids(self, index: int) -> NDArray[Any] | None:
-        """Ids (n_rows,) of the rows of a block as text; None without ids."""
+        """Return ids (n_rows,) of the rows of a block as text; None without ids."""
         if not self._has_ids:
             return None
         arrays = load_arrays(self._folder / f"{index}.ids")

@@ -16,7 +16,7 @@ from distkern.core.held_out import Keys
 from distkern.core.names import order_by_name, plain_labels, written
 from distkern.core.python_words import warn
 from distkern.core.targets import keys_of_groups, targets_of_rows, weights_of_rows
-from distkern.data.columns._arrow import in_one_piece, in_text, is_number, is_text
+from distkern.data.columns._arrow import compute, in_one_piece, in_text, is_number, is_text, pa
 from distkern.data.columns._reading import FRAMES
 from distkern.data.columns.number import decimal_of
 from distkern.data.formats._columns import TableColumns, TableRows
@@ -26,7 +26,7 @@ from distkern.data.options import ShardOptions
 from distkern.data.scaling import DEFAULT_SCALING, Scaling
 from distkern.data.table import Table
 from distkern.data.table_fit import TableFit, TablePiece, TableTargets
-from distkern.data.table_report import told_columns
+from distkern.data.table_report import column_notes
 
 _MOST_ROWS = 65_536
 
@@ -39,13 +39,13 @@ class FittedFrame:
     ----------
     table, scaling : encoding of later frames
     features : (n, d) float32, scaled
-    told : notes on decimal commas and left-out columns, a sentence each
+    notes : notes on decimal commas and left-out columns, a sentence each
     """
 
     table: Table
     scaling: Scaling
     features: NDArray[np.float32]
-    told: list[str]
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -57,22 +57,20 @@ class _Columns:
     is_named: bool
 
     def rows(self, kinds: TableKinds, first_row: int = 1) -> RawChunk:
-        """Rows of the columns; unknown kinds are decided."""
+        """Return the rows of the columns; unknown kinds are decided."""
         columns = TableColumns(self.names, tuple(range(len(self.names))), None)
         options = ReadOptions("none", kinds=kinds)
         rows = TableRows("X", columns, options, from_text=False, has_header=self.is_named)
         if kinds.notation.decimal is None:
-            self._tell_decimal(kinds)
+            self._settle_decimal(kinds)
         rows.decide(self.arrays)
         chunk = rows.chunk(self.arrays, first_row)
         kinds.raise_problems()
         refuse_non_finite(chunk, may_miss=True)
         return chunk
 
-    def _tell_decimal(self, kinds: TableKinds) -> None:
-        """Settle the decimal mark of numbers written as texts, from the first rows."""
-        from pyarrow import compute
-
+    def _settle_decimal(self, kinds: TableKinds) -> None:
+        """Determine the decimal mark of numbers written as texts, from the first rows."""
         words: set[str] = set()
         for array in self.arrays:
             if is_text(array.type):
@@ -81,10 +79,10 @@ class _Columns:
         kinds.usual_decimal = decimal_of(sorted(word.strip() for word in words))[0] or "."
         kinds.notation.decimal = kinds.usual_decimal
         if kinds.usual_decimal == ",":
-            kinds.told.append("numbers written as texts in X are read with decimal commas")
+            kinds.notes.append("numbers written as texts in X are read with decimal commas")
 
     def without(self, ignored: Sequence[str]) -> _Columns:
-        """Without some existing columns."""
+        """Return the columns without some existing ones."""
         for name in ignored:
             if name not in self.names:
                 close = difflib.get_close_matches(name, self.names, n=1, cutoff=0.0)
@@ -94,7 +92,7 @@ class _Columns:
         return self.only([at for at, name in enumerate(self.names) if name not in ignored])
 
     def only(self, kept: Sequence[int]) -> _Columns:
-        """Some columns, by position."""
+        """Return some columns, by position."""
         names, arrays = tuple(self.names[at] for at in kept), [self.arrays[at] for at in kept]
         return _Columns(names, arrays, self.is_named)
 
@@ -109,9 +107,6 @@ def has_other_than_numbers(X: Any) -> bool:
 
 
 def _is_unusual(array: Any) -> bool:
-    import pyarrow as pa
-    from pyarrow import compute
-
     if array.null_count or not is_number(array.type):
         return True
     return bool(pa.types.is_floating(array.type) and compute.any(compute.is_nan(array)).as_py())
@@ -123,9 +118,7 @@ def is_frame(X: Any) -> bool:
 
 
 def _columns(X: Any) -> _Columns:
-    """The columns of a frame in memory, or of an array (n, n_columns)."""
-    import pyarrow as pa
-
+    """Return the columns of a frame in memory, or of an array (n, n_columns)."""
     if hasattr(X, "to_arrow"):
         X = _in_arrow(X)
     if isinstance(X, pa.Table):
@@ -145,7 +138,7 @@ def _columns(X: Any) -> _Columns:
 
 
 def _in_arrow(X: Any) -> Any:
-    """A Polars frame as an Arrow table, which has no 128-bit integers."""
+    """Return a Polars frame as an Arrow table, which has no 128-bit integers."""
     wide = [name for name, of in X.schema.items() if str(of) in ("Int128", "UInt128")]
     if wide:
         polars = sys.modules["polars"]
@@ -154,13 +147,11 @@ def _in_arrow(X: Any) -> Any:
 
 
 def _plain(name: str, values: Any) -> Any:
-    """A column as one contiguous Arrow array, bytes as texts."""
+    """Return a column as one contiguous Arrow array, bytes as texts."""
     return in_text(in_one_piece(values), f"X, column {name!r}")
 
 
 def _array(name: str, values: Any) -> Any:
-    import pyarrow as pa
-
     kind = getattr(values.dtype, "kind", "O")
     if kind == "c":
         raise _complex(name)
@@ -171,23 +162,23 @@ def _array(name: str, values: Any) -> Any:
         levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
     if getattr(values.dtype, "tz", None) is not None:
-        # the same instants; pandas warns where Arrow asks for those with a zone
+        # the same instants without a zone, as pandas warns when Arrow reads columns with one
         values = values.dt.tz_convert(None)
     try:
         if hasattr(getattr(values, "array", None), "__arrow_array__"):
-            # a column of pandas as Arrow has it already: a Series is asked much more
+            # columns backed by Arrow convert directly, faster than through the Series
             return _plain(name, values.array.__arrow_array__())
         return _plain(name, pa.array(values, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if any(isinstance(value, complex | np.complexfloating) for value in values):
             raise _complex(name) from None
-        # values of several kinds are distinguished as texts
+        # values of mixed kinds become texts
         return pa.array([None if _is_missing(value) else written(value) for value in values], pa.string())
 
 
 def _complex(name: str) -> InputError:
     return InputError(
-        "complex numbers are not features",
+        "features cannot be complex numbers",
         where=f"X, column {name!r}",
         hint="make columns of the real and the imaginary parts, or of abs(X)",
     )
@@ -197,7 +188,7 @@ def _is_missing(value: Any) -> bool:
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
-        # pandas.NA is neither equal nor unequal to itself, which fails for arrays
+        # comparisons with pandas.NA have no truth value; nor have arrays
         return type(value).__name__ == "NAType"
 
 
@@ -211,15 +202,15 @@ def fit_frame(
 ) -> FittedFrame:
     """Encode a frame in memory, with targets (n,), as ``distkern shard`` does.
 
-    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any. Columns that
-    ``options`` leave out are not in the frame.
+    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any. The frame no
+    longer has the columns that ``options`` leave out.
     """
     columns = _columns(X)
     kinds = frame_kinds(options)
     kinds.collects = True
     values = np.asarray(columns.rows(kinds).features)
     n_rows = len(values)
-    # weights that are none are refused by whoever uses them
+    # invalid weights are refused where they are used
     of_rows = None if weights is None else np.asarray(weights, dtype=np.float64)
     if of_rows is not None and of_rows.shape != (n_rows,):
         of_rows = None
@@ -247,21 +238,21 @@ def fit_frame(
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
     for part in parts:
         features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
-    told = [*kinds.told, *told_columns(fit.report, left_out=True)]
-    return FittedFrame(encoded.table, scaling, features, told)
+    notes = [*kinds.notes, *column_notes(fit.report, left_out=True)]
+    return FittedFrame(encoded.table, scaling, features, notes)
 
 
 def frame_kinds(options: ShardOptions | None = None) -> TableKinds:
-    """The reader of frames."""
+    """Return the reader of frames."""
     return (options or ShardOptions()).kinds(FRAMES)
 
 
 def frame_chunks(
     frames: Iterable[tuple[Any, ...]], kinds: TableKinds, ignored: Sequence[str] = ()
 ) -> Iterator[RawChunk]:
-    """Frames in memory as chunks of a data set, without the columns ``ignored``.
+    """Yield frames in memory as chunks of a data set, without the columns ``ignored``.
 
-    Each comes with its targets, and optionally with weights and groups of its rows, (n,) or None.
+    Each frame comes with its targets, and optionally with weights and groups of its rows, (n,) or None.
     """
     first_row = 1
     for frame, targets, *roles in frames:
@@ -272,7 +263,7 @@ def frame_chunks(
         labels = None
         if targets is not None:
             plain = np.asarray(targets)
-            # a frame of one column stands for it
+            # accept a frame of one column
             plain = plain[:, 0] if plain.shape[1:] == (1,) else plain
             labels = targets_of_rows(plain, chunk.n_rows, first_row=first_row)
         weights, groups = roles or (None, None)
@@ -294,10 +285,10 @@ def frame_chunks(
 
 
 def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
-    """Features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
+    """Return features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
     columns = _columns(X)
     if columns.is_named and table.is_named:
-        order = order_by_name(columns.names, table.names, where="X", whose="the training data")
+        order = order_by_name(columns.names, table.names, where="X", owner="the training data")
         columns = columns if order is None else columns.only(order.tolist())
     elif len(columns.names) != len(table.columns):
         raise InputError(
@@ -308,12 +299,12 @@ def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
     values = np.asarray(columns.rows(table.kinds()).features)
     unseen = table.unseen(values)
     if scaling.kind == "unit":
-        # rows of the data set, whose norms are 1 already, are taken too
+        # rows of the data set, already of norm 1, are accepted too
         for column in table.columns:
             if column.is_number:
                 unseen.pop(column.name, None)
-    for told in table.told_unseen(unseen, "rows"):
-        warn(told)
+    for note in table.unseen_notes(unseen, "rows"):
+        warn(note)
     features = np.empty((len(values), table.n_features), dtype=np.float32)
     for start in range(0, len(values), _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)

@@ -1,7 +1,8 @@
-"""Single rows and columns of a group of stored shards, by a few small reads of checked files."""
+"""Random access to rows and columns of stored shards, by small reads of verified files."""
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from zict import LRU
 
 from distkern.core.errors import CorruptDataError
+from distkern.core.processes import limits_of
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractGroup, Block, Floats, Indices
 from distkern.core.urls import is_url
@@ -25,8 +27,7 @@ from distkern.data.store import chunks
 from distkern.data.store.places import URLPlace, place_of, read_range, size_of_file
 
 _VERIFIED_AT_ONCE = 2**20
-#: objects of stores are read in windows of these bytes, of which so many are kept: what is read next mostly
-#: lies right behind
+#: size of the windows in which objects of a store are read, and windows kept: reads are mostly sequential
 _WINDOW_BYTES, _WINDOWS = 2**16, 256
 
 #: path or URL, size and crc32c of the file of a chunk
@@ -72,7 +73,7 @@ class StoredGroup(AbstractGroup):
         return self._readers[place]()
 
     def rows(self, positions: Indices) -> Rows:
-        """The rows at some positions; :class:`IndexError` for one outside the group."""
+        """Return the rows at some positions; :class:`IndexError` for one outside the group."""
         wanted = np.asarray(positions)
         _check_range(wanted, self.n_rows, "rows")
         return self._rows.read(wanted)
@@ -84,15 +85,15 @@ class StoredGroup(AbstractGroup):
         return 8 * (entries + self.n_features + 1)
 
     def columns(self, columns: Indices) -> Rows:
-        with self._of_the_copy(columns) as stored:
+        with self._open_columns(columns) as stored:
             return stored.read(np.asarray(columns))
 
     def columns_into(self, columns: Indices, places: Sequence[Floats]) -> None:
-        with self._of_the_copy(columns) as stored:
+        with self._open_columns(columns) as stored:
             stored.read_into(np.asarray(columns), places)
 
     @contextmanager
-    def _of_the_copy(self, columns: Indices) -> Iterator[_StoredRows]:
+    def _open_columns(self, columns: Indices) -> Iterator[_StoredRows]:
         _check_range(np.asarray(columns), self.n_features, "columns")
         try:
             yield self._columns
@@ -125,7 +126,7 @@ class _StoredRows:
         self.is_sparse = readers[0].entry.entries is not None
 
     def read(self, positions: Indices) -> Rows:
-        """The rows at some positions."""
+        """Return the rows at some positions."""
         if self.is_sparse:
             return self._sparse(positions)
         rows = np.empty((len(positions), self._width), dtype=np.float32)
@@ -165,18 +166,18 @@ class _StoredRows:
             raise chunks.damaged(str(error), self._readers[0].path) from None
 
     def _located(self, positions: Indices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The shard of each row, and its position there."""
+        """Return the shard of each row, and its position there."""
         shards = np.searchsorted(self._ends, positions, side="right")
         return shards, positions - np.append(0, self._ends)[shards]
 
     @cached_property
     def _paths(self) -> list[list[ChunkFile]]:
-        """Files of every shard: features; or data and indices, if there are any, and indptr."""
+        """Files of each shard: features; for sparse rows data and indices, if there are any, and indptr."""
         return [reader.feature_files() for reader in self._readers]
 
 
 def _runs(shards: NDArray[np.int64], within: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
-    """First and last of each run of adjacent rows in a shard, which are read at once."""
+    """Return the first and the last of each run of adjacent rows in a shard, which are read at once."""
     if len(shards) < 2:
         return [(0, 0)][: len(shards)]
     breaks = np.flatnonzero((np.diff(within) != 1) | (np.diff(shards) != 0)).tolist()
@@ -189,11 +190,11 @@ def _check_range(wanted: NDArray[Any], size: int, what: str) -> None:
 
 
 class _OpenFile:
-    """A local file that is closed when nobody holds it any longer.
+    """A local file that closes when its last user drops it.
 
     Attributes
     ----------
-    identity : device, number, size and modification time, which change if another file takes its place
+    identity : device, inode, size and modification time, which change if another file takes its place
     """
 
     def __init__(self, path: str) -> None:
@@ -207,7 +208,7 @@ class _OpenFile:
         """Fill a contiguous array with the bytes at ``offset``."""
         view, done = out.data, 0
         while done < len(view):
-            # one call gives at most 2 GiB
+            # one call returns at most 2 GiB
             got = os.preadv(self._descriptor, [view[done:]], offset + done)
             if not got:
                 raise chunks.damaged(f"the file ends before byte {offset + len(view):,}", self.path)
@@ -218,17 +219,8 @@ class _OpenFile:
             os.close(self._descriptor)
 
 
-def _most_open() -> int:
-    try:
-        import resource
-    except ImportError:
-        return 256
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 256 if limit == resource.RLIM_INFINITY else max(4, min(256, limit // 4))
-
-
-#: most open files of this process: a quarter of its limit at most, which sockets and others share
-MOST_OPEN = _most_open()
+#: most open files of this process: at most a quarter of its limit, which sockets and others share
+MOST_OPEN = max(4, int(min(256, (limits_of("RLIMIT_NOFILE") or (math.inf, math.inf))[0] // 4)))
 
 
 class _CheckedFiles:
@@ -243,7 +235,7 @@ class _CheckedFiles:
 
     def __init__(self) -> None:
         self._owner = next(self._owners)
-        #: what each checked file was, because one that was closed may be another when it is opened again
+        #: identities of the checked files; a file that was closed may have been replaced meanwhile
         self._checked: dict[str, tuple[int, ...]] = {}
         self._window = lru_cache(_WINDOWS)(_window)
 
@@ -262,10 +254,7 @@ class _CheckedFiles:
     def read_into(self, file: ChunkFile, out: NDArray[np.uint8], offset: int) -> None:
         """Fill a contiguous array with the bytes at ``offset``.
 
-        Raises
-        ------
-        CorruptDataError
-            If the file is missing, unreadable, or changed.
+        Raises :class:`CorruptDataError` if the file is missing, unreadable, or changed.
         """
         path = file[0]
         try:

@@ -1,4 +1,4 @@
-"""Makes a data set from files or generated rows, atomically and in bounded memory."""
+"""Build a data set from files or generated rows, atomically and in bounded memory."""
 
 from __future__ import annotations
 
@@ -41,11 +41,10 @@ from distkern.data.store.atomic import is_empty_folder, is_left_over, staged_fol
 from distkern.data.store.places import Location, Place, URLPlace, place_of, resolved
 
 Source: TypeAlias = Location
-#: features (n, d), an array or of scipy.sparse, and targets (n,) or None; or a block, whose targets may be
-#: labels
+#: features (n, d), an array or scipy.sparse matrix, and targets (n,) or None; or a block, maybe with labels
 Generated: TypeAlias = tuple[Any, NDArray[Any] | None] | Block
 
-#: what a data set's folder holds, and what writers that died leave there
+#: entries of a data set's folder, and remains of writers that died
 _OWN = {"zarr.json", FILE, "train", "test", FOLDER}
 _HALF_WRITTEN = re.compile(r"\..+\.partial-.+|\.distkern-being-written")
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
@@ -63,8 +62,7 @@ def shard(
     notice: Notice | None = None,
     **options: Any,
 ) -> Dataset:
-    """Turn files into a sharded data set at ``out``, streaming: memory holds a few shards, whatever their
-    size.
+    """Turn files into a sharded data set at ``out``, streaming: memory holds a few shards at any size.
 
     Parameters
     ----------
@@ -73,7 +71,7 @@ def shard(
     like : encode rows like these, with their ``positive`` and task, without fitting; excludes ``scale`` and
         options on tables
     report : called with the encoding of every table column, before shards are written
-    check_only : raise :class:`~distkern.data.build.Checked` then; see :func:`check`
+    check_only : then raise :class:`~distkern.data.build.Checked`; see :func:`check`
     progress : called as (what, rows, bytes, rows in all or None)
     notice : called with notes on the rows (with "unit", on rows of norm 0, which stay zeros)
     options : see :class:`~distkern.data.options.ShardOptions`
@@ -83,43 +81,46 @@ def shard(
     InputError
         For any problem of the input, naming file, row and column; for a full disk; for an existing ``out``.
     """
-    made = ShardOptions(**options)
-    if made.task is None:
+    settings = ShardOptions(**options)
+    if settings.task is None:
         task: Task = "classification" if like is None else like.task
-        made = replace(made, task="classification" if task == "none" and made.positive is not None else task)
-    _check(made, test, "--test, --test-fraction")
+        is_labelled = task == "none" and settings.positive is not None
+        settings = replace(settings, task="classification" if is_labelled else task)
+    _check(settings, test, "--test, --test-fraction")
     for source in _listed(sources):
         if is_dataset(source):
             raise InputError(
-                "a data set already, not files to make one from",
+                "is a data set already",
                 where=redact_urls(str(source)),
                 hint="give the files, or --columns without --out to add the feature-major copy to it",
             )
-    train_files, meter = metered(expand(map(str, _listed(sources)), made.format))
+    train_files, meter = metered(expand(map(str, _listed(sources)), settings.format))
     test_files, test_meter = None, None
     if test is not None:
-        test_files, test_meter = metered(expand(map(str, _listed(test)), made.format))
+        test_files, test_meter = metered(expand(map(str, _listed(test)), settings.format))
     files = [*train_files, *(test_files or ())]
-    # all formats refuse missing values
-    on_columns = {name: said for name, said in made.on_columns.items() if (name, said) != ("impute", "none")}
-    refuse_untaken(files, on_columns, **made.on_files, zero_based=made.zero_based)
-    if made.weight is not None and made.task == "none":
+    # impute="none" suits all formats, which refuse missing values
+    on_columns = {
+        name: value for name, value in settings.on_columns.items() if (name, value) != ("impute", "none")
+    }
+    refuse_untaken(files, on_columns, **settings.on_files, zero_based=settings.zero_based)
+    if settings.weight is not None and settings.task == "none":
         raise InputError("weights need a target", where="--weight", hint="leave it out")
-    kinds: TableKinds | None = made.kinds()
-    indices, unknown, notes = Indices(made.zero_based), set[str](), FileNotes()
-    given = {made.weight, made.group}
-    left_out = made.left_out
+    kinds: TableKinds | None = settings.kinds()
+    indices, unknown, notes = Indices(settings.zero_based), set[str](), FileNotes()
+    given = {settings.weight, settings.group}
+    left_out = settings.left_out
     if like is not None:
         kinds = None if like.table is None else like.table.kinds()
-        made = _like(made, like)
-        indices.from_zero = like.from_zero if made.zero_based is None else made.zero_based
-    assert made.task is not None
+        settings = _like(settings, like)
+        indices.from_zero = like.from_zero if settings.zero_based is None else settings.zero_based
+    assert settings.task is not None
     read_options = ReadOptions(
-        _TARGET_KINDS[made.task],
-        **made.on_files,
+        _TARGET_KINDS[settings.task],
+        **settings.on_files,
         drop=left_out,
-        weight=made.weight,
-        group=made.group,
+        weight=settings.weight,
+        group=settings.group,
         kinds=kinds,
         indices=indices,
         notes=notes,
@@ -138,13 +139,13 @@ def shard(
         kinds.collects = True
     test_options = replace(read_options, may_lack=True)
     train: Chunks = rows_of(train_files, read_options)
-    if like is not None and (made.weight or made.group):
-        train, made = _with_roles(train, made, given, notice)
+    if like is not None and (settings.weight or settings.group):
+        train, settings = _with_roles(train, settings, given, notice)
     return _make(
         train,
         None if test_files is None else rows_of(test_files, test_options),
         out,
-        made,
+        settings,
         progress=progress,
         notice=notice,
         kinds=kinds,
@@ -160,23 +161,17 @@ def shard(
 
 
 def _like(options: ShardOptions, like: Like) -> ShardOptions:
-    """Options by which rows are prepared as earlier ones.
-
-    Raises
-    ------
-    InputError
-        If they say otherwise.
-    """
+    """Return the options for preparing rows like earlier ones; :class:`InputError` if they conflict."""
     if options.scale is not None or options.on_columns.keys() - {"weight", "group"}:
         raise InputError(
-            "sets the preparation of rows, and so do other options",
+            "determines the preparation of rows, which other options change",
             where="--like",
-            hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
+            hint="leave out --scale and options on columns (--impute, --categorical, --drop, ...)",
         )
     positive = options.positive
     if like.positive is not None and positive not in (None, like.positive):
         raise InputError(
-            f"the data of --like are {like.positive!r} against the rest",
+            f"the data of --like have {like.positive!r} against the rest",
             where=f"--positive {positive}",
             hint=f"give --positive {like.positive}, or leave it out",
         )
@@ -195,8 +190,8 @@ def _like(options: ShardOptions, like: Like) -> ShardOptions:
 def _with_roles(
     chunks: Chunks, options: ShardOptions, given: set[str | None], notice: Notice | None
 ) -> tuple[Chunks, ShardOptions]:
-    """Chunks, and the columns of weights and groups that their files have; missing ones are reported, or
-    refused if ``given``.
+    """Return the chunks, and the options with the weight and group columns that the files have; missing
+    columns are reported, or refused if in ``given``.
     """
     first = next(chunks, None)
     if first is None:
@@ -208,7 +203,7 @@ def _with_roles(
         if name in given:
             raise InputError(f"there is no column {name!r}", where=f"--{role}", hint="check the name")
         if notice is not None:
-            notice(f"there is no column {name!r} of {role}s, which earlier rows had: each row counts as one")
+            notice(f"there is no column {name!r} of {role}s, unlike in earlier rows: each row counts as one")
     weight = None if first.weights is None else options.weight
     group = None if first.group_keys is None else options.group
     return chain([first], chunks), replace(options, weight=weight, group=group)
@@ -217,8 +212,8 @@ def _with_roles(
 def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> dict[Any, int]:
     """Call ``report`` with the encoding that :func:`shard` would give every table column, and write nothing.
 
-    Returns the number of training rows of each label. Rows lie in the folder for temporary files meanwhile.
-    Raises as :func:`shard`.
+    Returns the number of training rows of each label. Rows are parked in the temporary folder. Raises as
+    :func:`shard`.
     """
 
     with temporary_folder() as folder:
@@ -226,7 +221,7 @@ def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> 
             shard(sources, f"{folder}/checked.zarr", report=report, check_only=True, **how)
         except Checked as checked:
             return checked.rows_of_labels
-    raise AssertionError("what is checked is not written")
+    raise AssertionError("checking ends with Checked")
 
 
 def write_dataset(
@@ -242,16 +237,16 @@ def write_dataset(
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
-    Chunks also give the keys of groups and weights if ``options`` name them. All other parameters are those
-    of :func:`shard`. ``kinds`` has read the columns of tables.
+    Chunks also give group keys and weights if ``options`` name them. ``kinds`` has read the columns of
+    tables. All other parameters are those of :func:`shard`.
     """
-    made = ShardOptions(**{"task": "classification", **options})
-    _check(made, test_chunks, "test_chunks, test_fraction")
+    settings = ShardOptions(**{"task": "classification", **options})
+    _check(settings, test_chunks, "test_chunks, test_fraction")
     return _make(
-        _generated(chunks, "training rows", made.task, kinds),
-        None if test_chunks is None else _generated(test_chunks, "test rows", made.task, kinds),
+        _generated(chunks, "training rows", settings.task, kinds),
+        None if test_chunks is None else _generated(test_chunks, "test rows", settings.task, kinds),
         out,
-        made,
+        settings,
         progress=progress,
         notice=notice,
         report=report,
@@ -268,19 +263,14 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
     """Add a feature-major copy of the training rows to the data set at ``path``, atomically.
 
     Solvers that read single features need it. The data set's own files and fingerprint do not change. A copy
-    of other data, or one with a damaged manifest, is replaced.
+    of other data, or one with a damaged manifest, is replaced. Raises :class:`InputError` if there is no data
+    set, it has the copy already, or the disk is full; and :class:`CorruptDataError` if a shard is missing or
+    changed.
 
     Parameters
     ----------
     overwrite : rebuild an existing copy
     progress : called as (what, rows, bytes, rows in all)
-
-    Raises
-    ------
-    InputError
-        If there is no data set, it has the copy already, or the disk has no room.
-    CorruptDataError
-        If a shard is missing or changed.
     """
     from distkern.data._transpose import write_columns
 
@@ -291,7 +281,7 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
         present = False
     if present and not overwrite:
         raise InputError(
-            "the data set has a feature-major copy already",
+            "the data set already has a feature-major copy",
             where=str(dataset.path),
             hint="use it, or rebuild it with --overwrite",
         )
@@ -349,7 +339,7 @@ def _make(train: Chunks, test: Chunks | None, out: Source, options: ShardOptions
     with staged_folder(target) as staged:
         given = {name: value for name, value in how.items() if value is not None}
         Builder(staged, options, **given).run(train, test)
-        # another process may have made one meanwhile
+        # another process may have created one meanwhile
         _check_place(target, overwrite)
         if overwrite or isinstance(target, URLPlace):
             staged.commit(_refuse_foreign)
@@ -369,7 +359,7 @@ def _check_place(target: Place, overwrite: bool) -> None:
     try:
         read_manifest(target)
     except InputError as error:
-        # a damaged data set may be replaced; a folder of something else may not
+        # a damaged data set may be replaced, another folder may not
         if not (target / FILE).is_file() or not (target / "zarr.json").is_file():
             raise InputError(
                 "is not a data set, so it is not overwritten", where=str(target), hint="remove it yourself"
@@ -378,7 +368,7 @@ def _check_place(target: Place, overwrite: bool) -> None:
 
 
 def _refuse_foreign(folder: Place) -> None:
-    """Raise :class:`InputError` if a data set to be replaced holds other people's files."""
+    """Raise :class:`InputError` if a data set to be replaced holds foreign files."""
     names = sorted(entry.name for entry in folder.iterdir())
     found = [name for name in names if name not in _OWN and not _HALF_WRITTEN.fullmatch(name)]
     if found:

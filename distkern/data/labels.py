@@ -1,9 +1,9 @@
 """Class labels as codes: provisional ones while reading, final ones when all labels are known.
 
-Labels become the classes that ``fit`` finds in the same target in memory. Booleans stay False and True,
-integers 64-bit integers, floats floats and dates dates. Texts stay as written: "01" is not "1". Text files
-have no types: their labels become what ``fit`` finds in the column that ``pandas.read_csv`` reads, see
-:func:`kind_of_words`.
+Labels become the classes that ``fit`` finds in the same target in memory: booleans stay booleans, integers
+become 64-bit integers, floats stay floats and dates stay dates. Texts stay as written: "01" is not "1". Text
+files have no types: their labels become the classes that ``fit`` finds in the column read by
+``pandas.read_csv``, see :func:`kind_of_words`.
 """
 
 from __future__ import annotations
@@ -26,26 +26,24 @@ from distkern.data.formats.base import RawChunk, not_finite
 MAX_CLASSES = 10_000
 #: numeric labels with more distinct values than both are treated as a regression target
 _MANY_VALUES, _MANY_SHARE = 100, 0.1
-#: more whole numbers than this are rarely names of classes
+#: more integers than this are rarely names of classes
 _MANY_NUMBERS = 32
-#: floats beyond do not tell all integers apart
+#: floats beyond this do not represent all integers
 _EXACT = 2**53
 #: number of groups of similar labels to report
 _MOST_ALIKE = 5
 
 _BOOLEANS = {word: word[0] in "tT" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}
 _INTEGER, _LEADING_ZERO = re.compile(r"[+-]?[0-9]+"), re.compile(r"[+-]?0[0-9]")
-#: around a label, where they say little
+#: marks around a label that carry little meaning
 _MARKS = ".,;:'\"` "
 
 _REGRESSION = "give --task regression, or --target COLUMN if the labels are in another column"
 
 
-# -- labels of text files
-
-
 def kind_of_words(words: Iterable[str]) -> LabelKind:
-    """The kind of all labels of a text file: booleans, numbers or texts, as ``pandas.read_csv`` reads them.
+    """Return the kind of all labels of a text file: booleans, numbers or texts, as ``pandas.read_csv`` reads
+    them.
 
     Numbers are texts if reading them as numbers would merge or change some: with leading zeros (01), integers
     of more than 64 bits, and fractions or exponents beyond 2^53.
@@ -74,7 +72,7 @@ def _fit_64_bits(numbers: Sequence[Any]) -> bool:
 
 
 def _label_of_word(word: str, kind: LabelKind) -> bool | int | float | str | None:
-    """A text as a label of the given kind; None if it is not one."""
+    """Return a text as a label of the given kind; None if it is not one."""
     if kind == "boolean":
         return _BOOLEANS.get(word)
     if kind == "number":
@@ -88,11 +86,8 @@ def _label_of_word(word: str, kind: LabelKind) -> bool | int | float | str | Non
     return word
 
 
-# -- the encoder
-
-
 @dataclass(frozen=True, slots=True)
-class _Met:
+class _FirstSeen:
     """A label as first seen: its kind (None for a word of a text file) and place."""
 
     label: Any
@@ -114,17 +109,14 @@ class LabelEncoder:
     def __init__(self, takes_nan: bool = False) -> None:
         self._takes_nan = takes_nan
         self._codes: dict[LabelKind | None, dict[Any, int]] = {}
-        self._met: list[_Met] = []
-        #: of dates the finest unit
+        self._seen: list[_FirstSeen] = []
+        #: the finest unit of dates
         self._dates = np.dtype("M8[D]")
 
     def encode(self, chunk: RawChunk) -> NDArray[np.int32]:
-        """Provisional codes (n_rows,) of a chunk's labels.
+        """Return provisional codes (n_rows,) of a chunk's labels.
 
-        Raises
-        ------
-        InputError
-            For a non-integer number, and for more than 10,000 distinct labels.
+        Raises :class:`InputError` for a non-integer number, and for more than 10,000 distinct labels.
         """
         values = chunk.targets
         if values is None:
@@ -137,10 +129,10 @@ class LabelEncoder:
         distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
         labels = plain_labels(distinct)
         if chunk.is_untyped:
-            # other parts of the file may have words
+            # other parts of the file may hold words
             kind, labels = None, [str(label) for label in labels]
         codes = np.empty(len(distinct), dtype=np.int32)
-        # in the order of the rows, so that the code of a label does not depend on the values of others
+        # in the order of the rows, so that a code does not depend on later labels
         for position in np.argsort(first):
             codes[position] = self._code(labels[position], kind, chunk, int(first[position]))
         return codes[inverse.reshape(-1)]
@@ -148,7 +140,7 @@ class LabelEncoder:
     @property
     def n_codes(self) -> int:
         """Number of provisional codes so far."""
-        return len(self._met)
+        return len(self._seen)
 
     def _encode_texts(
         self, chunk: RawChunk, texts: NDArray[Any], kind: LabelKind | None
@@ -165,21 +157,21 @@ class LabelEncoder:
         code = known.get(label)
         if code is not None:
             return code
-        met = _Met(label, kind, chunk.place(row))
+        met = _FirstSeen(label, kind, chunk.place(row))
         if kind is None and not self._takes_nan:
             number = parse_number(label)
             if number is not None and not np.isfinite(number):
                 raise not_finite(number, f"{met.place}, target")
         if kind == "number":
             _refuse_fraction(label, met)
-        if len(self._met) == MAX_CLASSES:
+        if len(self._seen) == MAX_CLASSES:
             raise InputError(
                 f"more than {MAX_CLASSES:,} distinct labels",
                 where=met.place,
                 hint="give --task regression for a numeric target, or --target COLUMN for another column",
             )
-        known[label] = code = len(self._met)
-        self._met.append(met)
+        known[label] = code = len(self._seen)
+        self._seen.append(met)
         return code
 
     def finish(
@@ -187,18 +179,15 @@ class LabelEncoder:
     ) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Return the classes in sorted order and the class of every provisional code.
 
+        Raises :class:`InputError` for labels of two kinds, for labels in the test rows only, for non-integer
+        numbers, for a ``positive`` that makes other classes than the ``known`` ones and, without them, for
+        fewer than two classes or an absent ``positive``.
+
         Parameters
         ----------
         train_counts : training rows of each provisional code
         positive : this label against the rest: classes become ("not V", "V"), so V has code 1
         known : classes of the rows of ``like``, some of which may be missing here; None without ``like``
-
-        Raises
-        ------
-        InputError
-            For labels of two kinds, for labels in the test rows only, for non-integer numbers, for a
-            ``positive`` that makes other classes than the ``known`` ones and, without them, for fewer than
-            two classes or an absent ``positive``.
         """
         keys, kind = self._of_one_kind(None if positive is not None else known)
         if positive is not None:
@@ -209,14 +198,14 @@ class LabelEncoder:
         totals = np.bincount(mapping, weights=train_counts, minlength=len(ordered))
         self._check_classes(ordered, keys, totals, int(train_counts.sum()))
         if len(ordered) < 2 and known is None:
-            raise _one_class(written(ordered[0]), self._met[0].place)
+            raise _one_class(written(ordered[0]), self._seen[0].place)
         return np.array(ordered, dtype=self._dates if kind == "date" else None), mapping
 
     def _of_one_kind(self, known: NDArray[Any] | None) -> tuple[list[Any], LabelKind]:
-        """The label of each provisional code, all of one kind."""
+        """Return the label of each provisional code, all of one kind."""
         kind, is_typed = self._kind(known)
         keys = []
-        for met in self._met:
+        for met in self._seen:
             key = met.label
             if met.kind is None:
                 key = _label_of_word(met.label, kind)
@@ -232,15 +221,15 @@ class LabelEncoder:
         return (self._of_one_type(keys) if kind == "number" else keys), kind
 
     def _kind(self, known: NDArray[Any] | None) -> tuple[LabelKind, bool]:
-        """The kind of all labels, and whether some of them have it themselves.
+        """Return the kind of all labels, and whether typed labels determine it.
 
         Otherwise it is the kind of the ``known`` classes, or the one of :func:`kind_of_words`.
         """
         if known is not None and kind_of(known) == "text":
-            # a class of that name may be a number in another file
+            # a text class may be written as a number in another file
             return "text", False
-        typed: dict[LabelKind, _Met] = {}
-        for met in self._met:
+        typed: dict[LabelKind, _FirstSeen] = {}
+        for met in self._seen:
             if met.kind is not None:
                 typed.setdefault(met.kind, met)
         if typed:
@@ -248,18 +237,18 @@ class LabelEncoder:
             if more:
                 raise _two_kinds(more[0][1], first)
             return kind, True
-        return kind_of_words(met.label for met in self._met) if known is None else kind_of(known), False
+        return kind_of_words(met.label for met in self._seen) if known is None else kind_of(known), False
 
     def _of_one_type(self, numbers: list[Any]) -> list[Any]:
-        """Numbers as floats if some are, else unchanged; refused if that would merge or change some."""
+        """Return numbers as floats if some are, else unchanged; refuse if that would merge or change some."""
         is_float = any(isinstance(number, float) for number in numbers)
         fit = not is_float and _fit_64_bits(numbers)
         if is_float:
             fit = all(abs(number) <= _EXACT for number in numbers if isinstance(number, int))
         if not fit:
             largest = max(range(len(numbers)), key=lambda code: abs(numbers[code]))
-            raise self._met[largest].refused(
-                "has no type of numbers with the others, which are floats or negative",
+            raise self._seen[largest].refused(
+                "shares no numeric type with the others, which are floats or negative",
                 "give all labels as texts, or as integers of 64 bits",
             )
         return [float(number) for number in numbers] if is_float else numbers
@@ -281,10 +270,10 @@ class LabelEncoder:
             before, as_given = {*label_texts(known)}, (f"not {label}", label)
             names = as_given if before <= {*as_given} else names
             if not before <= {*names}:
-                told = ", ".join(map(repr, label_texts(known)[:10])) + (", ..." if len(known) > 10 else "")
+                shown = ", ".join(map(repr, label_texts(known)[:10])) + (", ..." if len(known) > 10 else "")
                 raise InputError(
                     f"the rows have classes {names[0]!r} and {names[1]!r}, but the data of --like "
-                    f"have {told}",
+                    f"have {shown}",
                     where=f"--positive {positive}",
                     hint="leave it out, or give the positive label of that data set",
                 )
@@ -300,7 +289,7 @@ class LabelEncoder:
                 f"no training row has the label {positive!r}", where=f"--positive {positive}", hint=hint
             )
         if not totals[0]:
-            raise _one_class(wanted, self._met[0].place)
+            raise _one_class(wanted, self._seen[0].place)
         return np.array(names), mapping
 
     def _check_classes(self, ordered: list[Any], keys: list[Any], totals: NDArray[Any], n_rows: int) -> None:
@@ -308,27 +297,27 @@ class LabelEncoder:
         if many and not isinstance(ordered[0], str):
             raise InputError(
                 f"{len(ordered):,} different numbers as labels of {n_rows:,} training rows",
-                where=self._met[0].place,
+                where=self._seen[0].place,
                 hint="give --task regression, or --target COLUMN if the labels are in another column",
             )
         for label, total in zip(ordered, totals, strict=True):
             if not total:
                 hint = "correct it, leave the row out, or change --seed if the test rows were drawn"
-                if told_numbers(ordered):
+                if quantity_note(ordered):
                     hint = f"give --task regression if the target is a quantity, or {hint}"
                 raise InputError(
                     f"the label {written(label)!r} is in the test rows but not in any training row",
-                    where=self._met[keys.index(label)].place,
+                    where=self._seen[keys.index(label)].place,
                     hint=hint,
                 )
 
 
-def _refuse_fraction(label: float, met: _Met) -> None:
+def _refuse_fraction(label: float, met: _FirstSeen) -> None:
     if isinstance(label, float) and not label.is_integer():
         raise met.refused("is a number but not an integer", _REGRESSION)
 
 
-def _two_kinds(met: _Met, other: _Met) -> InputError:
+def _two_kinds(met: _FirstSeen, other: _FirstSeen) -> InputError:
     return met.refused(
         f"is a {met.kind}, and {other.label!r} ({other.place}) is a {other.kind}",
         "give labels of one type in all files",
@@ -343,20 +332,17 @@ def _one_class(label: str, place: str) -> InputError:
     )
 
 
-# -- sentences on classes
-
-
-def told_numbers(labels: Sequence[Any]) -> str:
-    """A sentence on labels that are many whole numbers and may be a quantity, else ""."""
+def quantity_note(labels: Sequence[Any]) -> str:
+    """Return a note if labels are many integers and may be a quantity, else ""."""
     if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
         return ""
-    many = f"the target has {len(labels):,} different whole numbers, which are treated as classes"
+    many = f"the target has {len(labels):,} different integers, which are treated as classes"
     return f"{many}; give --task regression if it is a quantity"
 
 
-def told_alike(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
-    """A sentence on each group of texts that differ only in case, blanks, surrounding marks or notation of a
-    number, with the rows of each.
+def lookalike_notes(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
+    """Return a note on each group of texts that differ only in case, blanks, surrounding marks or notation
+    of a number, with the rows of each.
     """
     groups: dict[Any, list[int]] = {}
     for code, label in enumerate(labels):

@@ -22,9 +22,9 @@ FILE = "manifest.json"
 _DESCRIPTION = Description("distkern-dataset", "a data set", VERSION, "make one with `distkern shard`")
 #: name of the array of the rows' numbers in their source
 SOURCE_ROWS = "source_rows"
-#: types of NumPy that labels may have which are dates
+#: NumPy types of date labels
 _DATES = re.compile(r"[<>=]M8\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
-#: keys of a shard that are left out where they have no value
+#: keys of a shard that are left out without a value
 _OPTIONAL = {"entries", "weights_crc32c", "weight_totals", "largest_weights", "group_keys_crc32c"}
 
 
@@ -54,7 +54,7 @@ class ShardEntry:
         if isinstance(self.features_crc32c, int) == is_sparse or (
             is_sparse and len(self.features_crc32c) != 3  # type: ignore[arg-type]
         ):
-            raise ValueError("checksums that are not those of a shard")
+            raise ValueError("checksums do not fit the shard")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -72,7 +72,7 @@ class SplitEntry:
     def __post_init__(self) -> None:
         rows = [shard.rows for shard in self.shards]
         if not rows or set(rows[:-1]) - {self.rows_per_shard} or rows[-1] > self.rows_per_shard:
-            raise ValueError(f"shards that do not have {self.rows_per_shard} rows")
+            raise ValueError(f"shards do not have {self.rows_per_shard} rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +99,35 @@ class Manifest:
             raise ValueError(f"the splits are {', '.join(self.splits)}")
         trained = self.splits["train"].shards
         if width < 1 or (self.feature_names is not None and len(self.feature_names) != width):
-            raise ValueError(f"other names than those of {width} features")
+            raise ValueError(f"feature names do not fit {width} features")
         if self.table is not None and self.feature_names not in (None, self.table.features):
-            raise ValueError("columns of a table that become other features")
+            raise ValueError("feature names do not fit the table")
         self.scaling.check_width(width)
         if (n_classes is None) == (self.task == "classification"):
             raise ValueError(f"task {self.task} with {n_classes} classes")
         if self.dates is not None:
             if not _DATES.fullmatch(self.dates):
-                raise ValueError(f"labels that are dates of type {self.dates}")
+                raise ValueError(f"dates of type {self.dates}")
             np.array(self.classes, dtype=self.dates)
         if any((shard.group_keys_crc32c is None) != (self.group_name is None) for shard in trained):
-            raise ValueError("groups that are not those of the rows")
+            raise ValueError("groups do not fit the rows")
         for shard in shards:
             if (shard.entries is not None) != self.is_sparse:
                 raise ValueError("both sparse and dense shards")
             if shard.source_rows_crc32c is None or shard.nonzero is None:
-                raise ValueError("a shard that does not say which rows of its source it has")
+                raise ValueError("a shard without source rows")
             if (shard.targets_crc32c is None) != (self.task == "none"):
-                raise ValueError(f"task {self.task}, and a shard that has other targets")
+                raise ValueError(f"targets of a shard do not fit task {self.task}")
             for of_weights in (shard.weight_totals, shard.largest_weights):
                 if (of_weights is None) != (shard.weights_crc32c is None) or (
                     of_weights is not None and (len(of_weights) != (n_classes or 1) or min(of_weights) < 0)
                 ):
-                    raise ValueError("weights that are not those of the rows")
+                    raise ValueError("weights do not fit the rows")
             counts = shard.class_counts
             if n_classes is not None and (
                 counts is None or len(counts) != n_classes or min(counts) < 0 or sum(counts) != shard.rows
             ):
-                raise ValueError(f"a shard whose rows are not of {n_classes} classes")
+                raise ValueError(f"class counts of a shard do not fit {n_classes} classes")
 
     def _content(self) -> dict[str, Any]:
         content = {
@@ -160,19 +160,15 @@ class Manifest:
         return digest
 
     def to_text(self) -> str:
-        """The file's content."""
+        """Return the file's content."""
         return _DESCRIPTION.text(self._content(), ensure_ascii=False)
 
 
 def read_manifest(folder: Place) -> tuple[Manifest, str]:
     """Read the manifest of the data set at ``folder``; return it and its fingerprint.
 
-    Raises
-    ------
-    InputError
-        If there is no finished data set, or a newer version wrote it.
-    CorruptDataError
-        If the manifest is damaged or was edited.
+    Raises :class:`InputError` if there is no finished data set, or a newer version wrote it; and
+    :class:`CorruptDataError` if the manifest is damaged or was edited.
     """
     file = folder / FILE
     where = str(folder)
@@ -198,17 +194,17 @@ def _absent(folder: Place) -> InputError:
     what, hint = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
     if isinstance(folder, URLPlace):
         # the manifest is written last
-        hint += ", which replaces what a writer that died has left"
+        hint += ", which replaces the remains of a writer that died"
     return InputError(what, where=where, hint=hint)
 
 
 def not_sharded(file: Place, like: str | None = None) -> InputError:
-    """The error for a file in place of a data set; ``like``: the model that needs it."""
+    """Return the error for a file in place of a data set; ``like``: the model that needs it."""
     return InputError("is a file, not a data set", where=str(file), hint=f"run `{shard_command(file, like)}`")
 
 
 def shard_command(file: Place, like: str | None = None) -> str:
-    """The command that makes a data set of a file and works from here."""
+    """Return a command, valid in the current folder, that makes a data set of a file."""
     path = str(file)
     if isinstance(file, Path) and file.is_absolute() and file.is_relative_to(Path.cwd()):
         path = str(file.relative_to(Path.cwd()))

@@ -18,14 +18,14 @@ Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
 CATEGORICAL = ("onehot", "target", "drop")
 
-#: names of the options that a manifest keeps, of those on columns of tables, and of those on files
+#: options that a manifest keeps, and options on columns of tables
 _STORED = ("task", "positive", "scale", "test_fraction", "rows_per_shard", "shuffle", "seed", "sparse")
 _ON_COLUMNS = ("impute", "categorical", "drop", "weight", "id", "na", "group", "keep_na", "text", "day_first")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShardOptions:
-    """Options of ``distkern shard``; values out of range raise :class:`InputError`.
+class ShardOptions(FileForm):
+    """Options of ``distkern shard`` besides the form of files; values out of range raise :class:`InputError`.
 
     Attributes
     ----------
@@ -55,15 +55,8 @@ class ShardOptions:
     keep_na : columns in which these texts, except the empty one, are ordinary values
     text : columns whose words are hashed
     day_first : whether 3/4/2024 is in April, in columns that do not show it
-    target : target column (CSV, Parquet; default the last) or array (.npz)
-    format, header : format of files without a known ending; whether CSV files have a header line
+    format : format of files with an unknown extension
     zero_based : indices of svmlight files start at 0; None: if the first block has a 0
-    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect and report them
-    encoding : Python's name of the encoding of CSV files; None: UTF-8
-    no_quotes : treat quotation marks in CSV files as ordinary characters, and each line as a row
-    escape : escape character of CSV files, such as a backslash
-    comment : prefix of comment lines in CSV files
-    skip_lines : number of lines of CSV files before the header
     """
 
     task: Task | None = None
@@ -88,20 +81,12 @@ class ShardOptions:
     text: tuple[str, ...] = ()
     day_first: bool | None = None
 
-    target: str | None = None
     format: str | None = None
-    header: bool | None = None
     zero_based: bool | None = None
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    no_quotes: bool | None = None
-    escape: str | None = None
-    comment: str | None = None
-    skip_lines: int | None = None
 
     def __post_init__(self) -> None:
-        # lists will do, and the words of a set come in one order
+        super().__post_init__()
+        # accept lists, and sort the words of sets
         for name in ("drop", "keep_na", "text"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         na = tuple(sorted({word.strip() for word in self.na or ()}))
@@ -141,20 +126,19 @@ class ShardOptions:
 
     @property
     def on_columns(self) -> dict[str, Any]:
-        """Options on the columns of tables that differ from their defaults."""
+        """Options on table columns that differ from their defaults."""
         usual = ShardOptions()
         given = {name: getattr(self, name) for name in _ON_COLUMNS}
         return {name: value for name, value in given.items() if value != getattr(usual, name)}
 
     @property
-    def on_files(self) -> FileForm:
+    def on_files(self) -> dict[str, Any]:
         """Options on the form of files."""
-        found: Any = {name: getattr(self, name) for name in FileForm.__annotations__}
-        return found  # type: ignore[no-any-return]
+        return {one.name: getattr(self, one.name) for one in fields(FileForm)}
 
     @property
     def stored(self) -> dict[str, Any]:
-        """What a manifest keeps."""
+        """Options that a manifest keeps."""
         return {name: getattr(self, name) for name in _STORED}
 
     @property
@@ -169,7 +153,7 @@ class ShardOptions:
         return (*self.left_out, *(name for name in (self.weight, self.group) if name is not None))
 
     def kinds(self, remedies: Remedies = OPTIONS) -> TableKinds:
-        """A reader of the tables."""
+        """Return a reader of the tables."""
         said = {name: "category" for name, word in self.categorical.items() if word != "drop"}
         return TableKinds(
             said | dict.fromkeys(self.text, "text"),
@@ -179,7 +163,3 @@ class ShardOptions:
             day_first=self.day_first,
             remedies=remedies,
         )
-
-
-#: names of all options
-OPTION_NAMES = frozenset(one.name for one in fields(ShardOptions))

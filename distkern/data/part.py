@@ -18,8 +18,7 @@ from distkern.data.dataset import Split, rows_at
 from distkern.data.feature_major import ColumnsManifest
 from distkern.data.shard_reader import ShardReader
 
-#: rows of a split, or groups, up to which each class is on each side in its share to about one of them; of
-#: more, but for chance
+#: rows or groups up to which each class has its exact share on each side; of more rows, up to chance
 FEW_ROWS = 4096
 
 
@@ -29,9 +28,9 @@ class RowSelection:
 
     Attributes
     ----------
-    sides : side of each row
+    sides : assigns rows to sides
     side : the held-out side
-    held_out : select the held-out side; otherwise the other rows, limited by
+    held_out : select the held-out side; otherwise the other rows, limited by ``share``
     share : share of each class to take
     first : take the first of them, so that later shards need not be read; otherwise spread them evenly
     """
@@ -43,7 +42,7 @@ class RowSelection:
     first: bool = True
 
     def before(self, ranks: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of selected rows below rank ``ranks`` of the rows of a class on the part's side."""
+        """Return how many rows are selected below rank ``ranks`` of a class's rows on the part's side."""
         if self.held_out or self.share >= 1.0:
             return ranks
         if not self.first:
@@ -52,7 +51,7 @@ class RowSelection:
         return first
 
     def positions(self, block: Block, earlier: tuple[int, ...], totals: tuple[int, ...]) -> NDArray[np.int64]:
-        """Positions of the selected rows of a block, in order.
+        """Return the positions of the selected rows of a block, in order.
 
         Parameters
         ----------
@@ -81,7 +80,7 @@ def _rounded_up(numbers: Floats) -> NDArray[np.int64]:
 
 
 def _codes(block: Block, n_classes: int) -> NDArray[np.int64]:
-    """Codes (n_rows,) of the classes; 0 without classes."""
+    """Return the class codes (n_rows,); 0 without classes."""
     if n_classes == 1 or block.targets is None:
         return np.zeros(block.n_rows, dtype=np.int64)
     return block.targets.astype(np.int64)
@@ -119,18 +118,18 @@ class PartReader(ShardReader):
         return None if found is None else found[self.positions()]
 
     def positions(self) -> NDArray[np.int64]:
-        """Positions of the shard's rows in the part, in order."""
+        """Return the positions of the shard's rows in the part, in order."""
         return self.taken(self.stored())
 
     def taken(self, block: Block) -> NDArray[np.int64]:
-        """The rows of the whole shard's block that are in the part, in order."""
+        """Return the positions of the part's rows in the whole shard's block, in order."""
         return self.draw.positions(block, self.earlier, self.totals)
 
 
 class SplitPart(Split):
     """The rows of a split that a :class:`RowSelection` takes, usable wherever a split is.
 
-    Shards without selected rows are not blocks of it and never read.
+    Shards without selected rows are not blocks of it and are never read.
 
     Attributes
     ----------
@@ -239,7 +238,7 @@ class PartGroup(AbstractGroup):
     ) -> None:
         self.n_rows, self.n_features = n_rows, n_features
         self._groups = [open_group() for open_group, _ in groups]
-        # kept for every row while the group is open: no more bytes than they need
+        # int32, as they are kept for every row while the group is open
         self._readers, self._positions = [], []
         for _, own in groups:
             taken = [(start + reader.positions()).astype(np.int32) for start, reader in own]
@@ -251,7 +250,7 @@ class PartGroup(AbstractGroup):
 
     @property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
-        """(n_rows,), read whenever they are asked for."""
+        """Targets (n_rows,), read on every access."""
         parts, done, positions = [], 0, np.concatenate(self._positions)
         for reader, start, n_rows in self._readers:
             if (targets := reader.stored.targets()) is not None:
@@ -270,7 +269,7 @@ class PartGroup(AbstractGroup):
             _columns_of(group.columns(columns), positions)
             for group, positions in zip(self._groups, self._positions, strict=True)
         ]
-        return found[0] if len(found) == 1 else _beside(found)
+        return found[0] if len(found) == 1 else _concatenated(found)
 
     def column_bytes(self) -> int | None:
         sizes = [group.column_bytes() for group in self._groups]
@@ -285,14 +284,14 @@ class PartGroup(AbstractGroup):
 
 
 def _columns_of(columns: Rows, positions: Indices) -> Rows:
-    """Entries (n_columns, n_positions) of columns (n_columns, n_rows) at some positions."""
+    """Return the entries (n_columns, n_positions) of columns (n_columns, n_rows) at some positions."""
     if isinstance(columns, SparseRows):
         return SparseRows.of_scipy(columns.to_scipy()[:, positions])
     return np.ascontiguousarray(columns[:, positions])
 
 
-def _beside(parts: Sequence[Rows]) -> Rows:
-    """Columns of several groups concatenated over their rows."""
+def _concatenated(parts: Sequence[Rows]) -> Rows:
+    """Concatenate the columns of several groups over their rows."""
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part) for part in parts], axis=1)
     from scipy.sparse import hstack
@@ -305,16 +304,12 @@ def _beside(parts: Sequence[Rows]) -> Rows:
 def sides_of(split: Split, validation: float | int, seed: int) -> Sides:
     """Draw the held-out rows by the seed: one side, separate from the rest, or the sides of folds.
 
-    Only a split of a few rows is read; of others the keys of groups are, up to a limit.
+    Reads only splits of few rows and, up to a limit, the keys of groups. Raises :class:`InputError` if there
+    are more folds than groups.
 
     Parameters
     ----------
     validation : share of held-out rows, in (0, 1), or a number of folds
-
-    Raises
-    ------
-    InputError
-        If there are more folds than groups.
     """
     cuts: tuple[float, ...] = (float(validation),)
     if isinstance(validation, int):
@@ -328,7 +323,7 @@ def sides_of(split: Split, validation: float | int, seed: int) -> Sides:
 
 
 def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
-    """Sides of whole groups, stratified by the class of their first rows if there are few groups."""
+    """Return sides of whole groups, stratified by the class of their first rows if there are few groups."""
     counts: dict[int, int] = {}
     codes: dict[int, int] = {}
     for number in range(split.n_blocks):
@@ -356,14 +351,12 @@ def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
 
 
 def n_classes_of(split: Split) -> int:
-    """Number of classes for counting rows; 1 without classes."""
+    """Return the number of classes to count rows by; 1 without classes."""
     return 1 if split.class_counts is None else len(split.class_counts)
 
 
 def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
-    """Rows of a block by side and class, (1, n_sides, n_classes); the operand holds the sides and
-    n_classes.
-    """
+    """Count the rows of a block by side and class, (1, n_sides, n_classes), given the sides and n_classes."""
     sides, n_classes = operand
     cells = sides.of(keys_of(block)) * n_classes + _codes(block, n_classes)
     return np.bincount(cells, minlength=sides.n_sides * n_classes).reshape(1, sides.n_sides, n_classes)
@@ -372,22 +365,18 @@ def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
 def held_out_parts(
     split: Split, validation: float | int, sides: Sides, counts: NDArray[np.int64], share: float = 1.0
 ) -> list[tuple[SplitPart, SplitPart]]:
-    """Pairs of training rows and held-out rows: one pair, or one for each fold.
+    """Return pairs of training and held-out rows: one pair, or one per fold.
 
-    No row of one has the key of a row of the other. Rows with weights are read once more, to add these up.
+    No row of one has the key of a row of the other. Rows with weights are read once more, to sum these.
+    Raises :class:`InputError` if one of the two has no rows.
 
     Parameters
     ----------
     validation, sides : see :func:`sides_of`
     counts : (n_blocks, n_sides, n_classes), :func:`count_sides` of all blocks of the split
     share : share of the training rows
-
-    Raises
-    ------
-    InputError
-        If one of the two has no rows.
     """
-    # the first rows of data that were not shuffled may be of one kind
+    # the first rows of unshuffled data may all be alike
     first = split.is_shuffled
     pairs = [
         (

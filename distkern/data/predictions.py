@@ -1,4 +1,4 @@
-"""Predictions in a .zarr, .csv or .npy, written block by block and atomically."""
+"""Predictions as .zarr, .csv or .npy, written block by block and atomically."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from distkern.data.store.parts import SharedFolder
 from distkern.data.store.places import Place
 
 _TEXT_CHUNK = 2**20
-#: made to text at a time: numbers of Python take ten times what they take in an array
+#: rows to convert to text at a time, as Python's numbers take ten times the memory of an array's
 _ROWS_AS_TEXT = 4096
-#: lines of a .csv that take about a second
+#: lines of a .csv to read back, which take about a second
 _MOST_READ_BACK = 10**6
 
 
 class Predictions(SharedFolder):
-    """Takes the predictions of blocks, a store of :class:`~distkern.passes.Each`.
+    """Receives the predictions of blocks, a store of :class:`~distkern.passes.Each`.
 
     If the number of rows is known, blocks come in any order from any process that sees the staging folder,
     each with the row numbers in their source; otherwise they come in order from one process.
@@ -55,7 +55,7 @@ class Predictions(SharedFolder):
         """Write the predictions of block ``number``, whose first row is ``start``."""
 
     def records(self) -> dict[int, int]:
-        """None, as the remains of a killed run are removed."""
+        """Return no records, as the remains of a killed run are removed."""
         return {}
 
     @abstractmethod
@@ -76,6 +76,8 @@ def open_predictions(
 ) -> Iterator[Predictions]:
     """Open a new ``.zarr``, ``.csv`` (with a header) or ``.npy`` for predictions.
 
+    Raises :class:`InputError` if the name has another ending, exists, or cannot be written.
+
     Parameters
     ----------
     columns : column names of two-dimensional predictions; None for one column
@@ -84,11 +86,6 @@ def open_predictions(
         and dates are stored as positions in this list, in .npy texts are no longer than these
     n_rows : rows of all blocks; None for rows in order whose number is unknown
     id : for such rows: column name of their ids; not for .npy files
-
-    Raises
-    ------
-    InputError
-        If the name has another ending, exists, or cannot be written.
     """
     if path.exists():
         raise already_there(path)
@@ -117,9 +114,9 @@ def open_predictions(
 
 
 def only_label(path: Place, classes: NDArray[Any]) -> str | None:
-    """The label of all rows in a file of predicted labels, as text; None if there are several.
+    """Return the label of all rows in a file of predicted labels, as text; None if there are several.
 
-    Reads until a second label is met. Files in a store, and longer .csv files, are not read back.
+    Stops reading at a second label. Files in a store, and longer .csv files, are not read back.
     """
     if not isinstance(path, Path):
         return None
@@ -153,11 +150,10 @@ def _only(pieces: Iterable[list[str]]) -> str | None:
 
 
 class _Zarr(Predictions):
-    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), with crc32c on every
-    chunk.
+    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), with a crc32c per chunk.
 
-    Text and date labels are stored as int32 positions in ``classes``, an attribute of the group: zarr v3 has
-    no settled encoding of them. Row numbers are in ``row``; ids are in ``id_bytes`` (their concatenated
+    Text and date labels are stored as int32 positions in ``classes``, an attribute of the group, as zarr v3
+    has no settled encoding of them. Row numbers are in ``row``; ids are in ``id_bytes`` (their concatenated
     UTF-8) and ``id_ends`` (the end of each). If blocks come in any order, a chunk is a block, so no two
     processes write to one.
     """
@@ -237,7 +233,7 @@ class _Npy(Predictions):
             self._n_rows = start + len(content)
         with open(self._file, "r+b") as file:
             file.seek(self._start + start * (content.nbytes // max(1, len(content))))
-            # dates have no buffer of their own
+            # dates do not support the buffer protocol
             file.write(content.view(np.uint8).data if content.size else b"")
 
     def commit(self) -> None:
@@ -254,7 +250,7 @@ class _Csv(Predictions):
         self._folder, self._first_line, self._are_labels = staged.path, first_line, are_labels
 
     def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
-        # renamed: a process believed dead may still write
+        # renamed when complete, as a process believed dead may still write
         partial = self._folder / f"{number}-{secrets.token_hex(4)}"
         with open(partial, "wb") as file:
             for first in range(0, len(values), _ROWS_AS_TEXT):

@@ -65,12 +65,9 @@ class Preparation:
     dtype: np.dtype[Any] | None = None
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """Prepared rows of :attr:`dtype` or else ``out_dtype``; raises as :meth:`Scaling.apply_rows`.
+        """Return prepared rows of :attr:`dtype` or else ``out_dtype``; raises as :meth:`Scaling.apply_rows`.
 
-        Raises
-        ------
-        InputError
-            If numbers are too large for a narrower :attr:`dtype`.
+        Raises :class:`InputError` if numbers are too large for a narrower :attr:`dtype`.
         """
         if self.order is not None:
             rows = with_columns(rows, self.order)
@@ -91,20 +88,15 @@ def preparation_for(
     own: Scaling | None,
     table: Table | None = None,
 ) -> Preparation | None:
-    """Preparation that the stored rows of a data set still need; None if they need none.
+    """Return the preparation that the stored rows of a data set still need; None if they need none.
 
-    Rows that were stored with another scaling return to their own units and get the scaling of the fit, both
-    in one step.
+    Rows that were stored with another scaling are converted to the scaling of the fit in one step. Raises
+    :class:`InputError` if the columns differ, or if only one of the scalings divided rows by their norms.
 
     Parameters
     ----------
     n_features, names, own : number, names and scaling of the model's columns, each None if unknown
     table : encoding of the model's columns, unless they are plain numbers
-
-    Raises
-    ------
-    InputError
-        If the columns differ, or if only one of the scalings divided rows by their norms.
     """
     where = str(dataset.path)
     from distkern.data.table import are_alike
@@ -118,7 +110,7 @@ def preparation_for(
     order = None
     if names is not None and dataset.feature_names is not None:
         order = order_by_name(
-            dataset.feature_names, names, where=where, whose="the training data", may_have_others=True
+            dataset.feature_names, names, where=where, owner="the training data", may_have_others=True
         )
         if len(names) < len(dataset.feature_names) and dataset.scaling.kind in ("unit", "ball"):
             raise InputError(
@@ -129,7 +121,7 @@ def preparation_for(
             )
     elif dataset.n_features != n_features:
         raise InputError(
-            f"{dataset.n_features} features where the model has {n_features}",
+            f"{dataset.n_features} features, but the model has {n_features}",
             where=where,
             hint="predict on data with the columns of the training data",
         )
@@ -140,7 +132,7 @@ def preparation_for(
     except InputError:
         hint = "shard it with --scale none: the model will scale them"
         if wanted.kind == "none":
-            hint = "shard it with --scale none, or, if the fit was to rows of it, give these rows: split[:]"
+            hint = "shard it with --scale none, or give rows as in fit: split[:]"
         raise InputError(
             f"its rows are scaled with {stored.kind}, the training rows with {wanted.kind}, and norms cannot "
             "be undone",

@@ -15,15 +15,15 @@ from distkern.core.types import Floats
 
 ScalingKind: TypeAlias = Literal["none", "minmax", "standard", "unit", "ball", "maxabs"]
 KINDS: tuple[ScalingKind, ...] = get_args(ScalingKind)
-#: those that leave zeros what they are
+#: kinds that keep zeros
 SPARSE_KINDS: tuple[ScalingKind, ...] = ("none", "unit", "ball", "maxabs")
 
-#: the papers scale to [0, 1] and the solvers' defaults expect it; for sparse rows, mostly counts of words or
-#: other things, rows of norm 1 keep the zeros and make long and short rows comparable
+#: the papers scale to [0, 1] and the solvers' defaults expect it; sparse rows are mostly counts, and norm 1
+#: keeps zeros and makes long and short rows comparable
 DEFAULT_SCALING: ScalingKind = "minmax"
 DEFAULT_SPARSE_SCALING: ScalingKind = "unit"
 
-#: rows scaled at a time: bounds the float64 copy that the arithmetic is done in
+#: bytes of the float64 copy of rows to scale at a time
 _TILE_BYTES = 2**20
 
 
@@ -47,12 +47,8 @@ class Scaling:
     factor: NDArray[np.float64] | None = None
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """Scale rows of either form, like :meth:`apply`.
-
-        Raises
-        ------
-        InputError
-            If the scaling would turn zeros of sparse rows into other numbers.
+        """Scale rows of either form, like :meth:`apply`; :class:`InputError` if zeros of sparse rows would
+        change.
         """
         if not isinstance(rows, SparseRows):
             return self.apply(rows, out_dtype)
@@ -68,7 +64,7 @@ class Scaling:
             return rows.with_data(values.astype(out_dtype))
 
     def apply(self, features: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
-        """Scaled rows, (n_rows, n_features) of ``out_dtype``, computed in float64."""
+        """Return scaled rows (n_rows, n_features) of ``out_dtype``, computed in float64."""
         rows = np.asarray(features)
         if self.shift is not None and self.shift.size not in (1, rows.shape[1]):
             raise InputError(f"{rows.shape[1]} features, but the scaling was fitted on {self.shift.size}")
@@ -81,8 +77,8 @@ class Scaling:
         return out
 
     def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Rows:
-        """Scale some columns of rows, (n_columns, n_rows), with the same operations as rows, so that numbers
-        agree to the bit.
+        """Scale some columns of rows, (n_columns, n_rows), with the operations of :meth:`apply`, to the
+        same bits.
         """
         if self.shift is None or self.factor is None:
             return columns.astype(out_dtype)
@@ -121,34 +117,31 @@ class Scaling:
         return own, constants - shift @ own
 
     def reordered(self, order: NDArray[np.intp]) -> Scaling:
-        """This scaling for reordered columns: column j is the former column ``order[j]``."""
+        """Return this scaling for reordered columns: column j is the former column ``order[j]``."""
         if self.shift is None or self.factor is None or self.shift.size == 1:
             return self
         return Scaling(self.kind, self.shift[order], self.factor[order])
 
     def of_stored(self, stored: Scaling) -> Scaling:
-        """This scaling for rows stored with the scaling ``stored``, which is undone first.
+        """Return this scaling for rows stored with the scaling ``stored``, which is undone first.
 
         x' = (s - (shift - shift_s) factor_s) factor / factor_s, for s = (x - shift_s) factor_s. The scaling
         "none" thus restores the rows' own units. Norms that rows were divided by (``unit``) are not stored,
         so such rows keep norm 1.
 
-        Raises
-        ------
-        InputError
-            If one of two different scalings is ``unit``.
+        Raises :class:`InputError` if one of two different scalings is ``unit``.
         """
         if self == stored:
             return Scaling()
         if stored.kind == "none":
             return self
         if stored.shift is None or stored.factor is None:
-            raise InputError("norms of rows that were divided by them are not stored")
+            raise InputError("the original norms of rows of norm 1 are not stored")
         if self.kind == "none":
             return Scaling(stored.kind, -stored.shift * stored.factor, 1.0 / stored.factor)
         if self.shift is None or self.factor is None:
-            raise InputError("rows that were shifted have other norms")
-        # the name decides whether sparse rows are refused
+            raise InputError("shifted rows have other norms")
+        # a kind for dense rows only, if one of them is, so that sparse rows are refused
         kind = self.kind if stored.kind in SPARSE_KINDS else stored.kind
         return Scaling(kind, (self.shift - stored.shift) * stored.factor, self.factor / stored.factor)
 
@@ -159,13 +152,15 @@ class Scaling:
             raise ValueError(f"a scaling of {size} features for {n_features}")
 
     def in_own_units(self, rows: Rows) -> Rows:
-        """Undo this scaling: rows in float64; unchanged for ``none`` and ``unit``, which cannot be undone."""
+        """Undo this scaling, in float64; ``none`` and ``unit`` return the rows unchanged, the latter
+        irreversible.
+        """
         if self.factor is None:
             return rows
         return Scaling().of_stored(self).apply_rows(rows, np.float64)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers and lists, exact."""
+        """Return plain numbers and lists, exact."""
         return {
             "kind": self.kind,
             "shift": None if self.shift is None else self.shift.tolist(),
@@ -184,7 +179,7 @@ class Scaling:
         )
         sizes = {None if part is None else part.size for part in (shift, factor)}
         if len(sizes) > 1 or (None in sizes) != (kind in ("none", "unit")):
-            raise InputError(f"shift and factor are not those of scaling {kind!r}")
+            raise InputError(f"shift and factor do not fit scaling {kind!r}")
         return cls(cast(ScalingKind, kind), shift, factor)
 
     @classmethod
@@ -210,7 +205,7 @@ class _Stored:
 
 
 def row_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euclidean norms (n_rows,), without overflow for finite rows."""
+    """Return Euclidean norms (n_rows,), without overflow for finite rows."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
     unit = rows / scale[:, np.newaxis]
@@ -231,8 +226,8 @@ def refuse_for_sparse(kind: ScalingKind) -> None:
 class ScalingFit:
     """Fits a :class:`Scaling` in one pass over the training rows, in memory independent of their number.
 
-    Means and variances are merged as in Chan, Golub & LeVeque (1983), as in scikit-learn's ``partial_fit``;
-    unlike there, later rows may have more features (which were zero before: svmlight).
+    Means and variances are merged as in Chan, Golub & LeVeque (1983) and scikit-learn's ``partial_fit``.
+    Unlike there, later rows may have more features, which count as zero in earlier ones (svmlight).
     """
 
     def __init__(self, kind: ScalingKind) -> None:
@@ -258,7 +253,7 @@ class ScalingFit:
             return
         self._widen(features.shape[1])
         step = max(1, _TILE_BYTES // max(1, 8 * features.shape[1]))
-        # what overflows is refused by name in result()
+        # result() refuses overflow, naming the feature
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(features), step):
                 rows = features[start : start + step].astype(np.float64)
@@ -290,7 +285,9 @@ class ScalingFit:
         self._mean += difference * (len(rows) / total)
 
     def result(self, n_features: int) -> Scaling:
-        """The scaling for rows of ``n_features``; values too large to scale raise :class:`InputError`."""
+        """Return the scaling for rows of ``n_features``; :class:`InputError` for values too large to
+        scale.
+        """
         if self.kind in ("none", "unit"):
             return Scaling(self.kind)
         if self.kind == "ball":
@@ -315,17 +312,13 @@ def scaling_of(
     squares: NDArray[np.float64],
     count: float,
 ) -> Scaling:
-    """The scaling per feature fitted on ``count`` rows.
+    """Return the scaling per feature fitted on ``count`` rows; :class:`InputError` for values too large to
+    scale.
 
     Parameters
     ----------
-    low, high, mean, squares : (n_features,) minimum, maximum, mean and sum of squared differences from it,
-        as far as this kind needs them
-
-    Raises
-    ------
-    InputError
-        If values are too large to scale.
+    low, high, mean, squares : (n_features,) minimum, maximum, mean and sum of squared differences from it, as
+        far as this kind needs them
     """
     epsilon = np.finfo(np.float64).eps
     with np.errstate(over="ignore", invalid="ignore"):
@@ -336,7 +329,7 @@ def scaling_of(
             spread, noise = high - low, 10 * epsilon * np.maximum(np.abs(low), np.abs(high))
             return _fitted(kind, low, np.where(spread <= noise, 1.0, spread))
         variance = squares / max(1.0, count)
-        # rounding alone leaves a constant feature with this much variance (scikit-learn's bound)
+        # scikit-learn's bound on the variance of a constant feature by rounding
         noise = count * epsilon * variance + np.square(count * mean * epsilon)
         return _fitted(kind, mean, np.sqrt(np.where(variance <= noise, 1.0, variance)))
 

@@ -14,7 +14,7 @@ from distkern.data.manifest import SOURCE_ROWS, ShardEntry
 from distkern.data.store import chunks
 from distkern.data.store.places import Place, place_of
 
-#: of the arrays beside features and targets
+#: types of the arrays besides features and targets
 _TYPES = {"weights": np.float64, "group_keys": np.uint64, SOURCE_ROWS: np.int64}
 
 
@@ -46,7 +46,7 @@ class ShardReader:
         return Block(features, self.targets(), self.weights(), self.index, self.group_keys())
 
     def values(self, name: str) -> NDArray[Any] | None:
-        """The array (n_rows,) of this name beside the features, or None."""
+        """Return the array (n_rows,) of this name, or None."""
         dtype = self.target_type if name == "targets" else _TYPES[name]
         checksum = getattr(self.entry, f"{name}_crc32c")
         if dtype is None or checksum is None:
@@ -59,25 +59,25 @@ class ShardReader:
         return found
 
     def targets(self) -> NDArray[Any] | None:
-        """Only the targets, as in the block."""
+        """Return the targets, as in the block."""
         return self.values("targets")
 
     def weights(self) -> NDArray[np.float64] | None:
-        """Weights (n_rows,), or None."""
+        """Return the weights (n_rows,), or None."""
         return self.values("weights")
 
     def group_keys(self) -> NDArray[np.uint64] | None:
-        """Keys of the groups (n_rows,), or None."""
+        """Return the group keys (n_rows,), or None."""
         return self.values("group_keys")
 
     def source_rows(self) -> NDArray[np.int64]:
-        """Number of each row in its source (n_rows,), counted from 0 over all files."""
+        """Return the number of each row in its source (n_rows,), counted from 0 over all files."""
         found = self.values(SOURCE_ROWS)
         assert found is not None
         return found
 
     def feature_files(self) -> list[tuple[str, int, int]]:
-        """Path, size and crc32c of the chunk files of the features.
+        """Return path, size and crc32c of the chunk files of the features.
 
         Dense: one. Sparse: data and indices (neither if the shard has no entries), then indptr.
         """
@@ -98,12 +98,12 @@ class ShardReader:
         return place_of(self.path) / self.split
 
     def _array(self, name: str, checksum: int, dtype: DTypeLike, *inner: int) -> NDArray[Any]:
-        """The shard's chunk of an array over all rows."""
+        """Return the shard's chunk of an array over all rows."""
         folder, rows = self._folder / name, self.entry.rows
         return _chunk(folder, self.index, checksum, dtype, (self.rows_per_shard, *inner), rows)
 
     def _sparse_rows(self, checksums: tuple[int, ...], entries: int) -> SparseRows:
-        """The shard's own group as sparse rows."""
+        """Return the shard's own group as sparse rows."""
         group = self._folder / "features" / str(self.index)
         expected = (
             ("data", np.float32, entries),
@@ -123,7 +123,7 @@ class ShardReader:
 def _chunk(
     folder: Place, number: int, checksum: int, dtype: DTypeLike, shape: tuple[int, ...], n_rows: int
 ) -> NDArray[Any]:
-    """The first rows of a chunk of this shape."""
+    """Return the first rows of a chunk of this shape."""
     from distkern.data.store._zarr import read_rows
 
     start = number * shape[0]

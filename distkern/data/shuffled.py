@@ -20,10 +20,10 @@ from distkern.data.store.atomic import explain_errors
 from distkern.data.store.places import Place
 from distkern.data.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_shard, shard_sizes
 
-#: the order is a function of the rows alone, so that a resumed run finds the same
+#: fixed, so that a resumed run has the same order
 _SEED = 0
-#: what rows may have beside their features
-_BESIDE = ("targets", "weights", "group_keys")
+#: arrays of a block arrays_ofs features
+_ROW_ARRAYS = ("targets", "weights", "group_keys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,32 +35,28 @@ class ParkedBlockReader:
 
     def __call__(self) -> Block:
         arrays = load_arrays(self.folder / str(self.index))
-        beside = {name: arrays.get(name) for name in _BESIDE}
-        return Block(from_arrays("features", arrays), index=self.index, **beside)
+        others = {name: arrays.get(name) for name in _ROW_ARRAYS}
+        return Block(from_arrays("features", arrays), index=self.index, **others)
 
 
 def park_block(block: Block, folder: Place, index: int) -> None:
     """Write a block, for :class:`ParkedBlockReader`."""
-    beside = {name: getattr(block, name) for name in _BESIDE}
-    kept = {name: np.ascontiguousarray(values) for name, values in beside.items() if values is not None}
+    others = {name: getattr(block, name) for name in _ROW_ARRAYS}
+    kept = {name: np.ascontiguousarray(values) for name, values in others.items() if values is not None}
     save_arrays(folder / str(index), to_arrays("features", block.features) | kept)
 
 
 class ShuffledRows(AbstractSource):
     """The rows of another source in uniformly random order, neither rounded nor scaled.
 
-    Memory holds a few blocks at a time, whatever their number.
+    Memory holds a few blocks at a time, whatever their number. Raises :class:`InputError` if the disk is
+    full.
 
     Parameters
     ----------
     source : source of the rows
     blocks : all of its blocks, in order, each taken once
     folder : folder of the files, on a disk that all workers see; its creator removes it
-
-    Raises
-    ------
-    InputError
-        If the disk is full.
     """
 
     def __init__(self, source: AbstractSource, blocks: Iterable[Block], folder: Path) -> None:
@@ -90,7 +86,7 @@ class ShuffledRows(AbstractSource):
     def _write(self, blocks: Iterable[Block]) -> None:
         each = iter(blocks)
         first = next(each)
-        present = [(name, getattr(first, name)) for name in _BESIDE]
+        present = [(name, getattr(first, name)) for name in _ROW_ARRAYS]
         kept = [(name, values.dtype) for name, values in present if values is not None]
         # a record has at least one field
         record = np.dtype(kept or [("nothing", np.uint8)])
@@ -111,16 +107,16 @@ class ShuffledRows(AbstractSource):
             n_rows = min(most, block.n_rows - start)
             order = stream(_SEED, Purpose.SHUFFLE, 0, len(spool.runs)).permutation(n_rows) + start
             run, records = block.take(order), np.zeros(n_rows, dtype=spool.record)
-            for name in set(_BESIDE).intersection(spool.record.names or ()):
+            for name in set(_ROW_ARRAYS).intersection(spool.record.names or ()):
                 records[name] = getattr(run, name)
             self._nonzero += count_nonzero(run.features)
             spool.append(run.features, records)
 
 
 def _gathered(spool: Spool, pieces: list[RunPiece]) -> Block:
-    """The rows of all pieces, each at its position."""
+    """Return the rows of all pieces, each at its position."""
     found = [spool.read(piece.run, piece.start, piece.rows) for piece in pieces]
     order = np.argsort(np.concatenate([np.asarray(piece.positions) for piece in pieces]))
     records = np.concatenate([part for _, part in found]).take(order)
-    beside: dict[str, Any] = {name: in_field(records, name) for name in _BESIDE}
-    return Block(stacked([rows for rows, _ in found])[order], **beside)
+    others: dict[str, Any] = {name: in_field(records, name) for name in _ROW_ARRAYS}
+    return Block(stacked([rows for rows, _ in found])[order], **others)

@@ -1,4 +1,4 @@
-"""Rows parked on disk between reading and sharding: the two halves of a shuffle that fits any memory."""
+"""Rows parked on disk between reading and sharding: the two halves of an out-of-core shuffle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distkern.core.errors import InputError
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, SparseRows
 
-#: NumPy draws hypergeometric counts for fewer rows than this
+#: most rows for which NumPy draws hypergeometric counts
 MAX_SHUFFLED_ROWS = 999_999_999
 
 
@@ -64,7 +64,7 @@ class ParkedFile:
         self._file.seek(offset)
         content = self._file.read(size * np.dtype(dtype).itemsize)
         if len(content) < size * np.dtype(dtype).itemsize:
-            raise OSError(f"{self.path} is shorter than what was written to it")
+            raise OSError(f"{self.path} is shorter than the data written to it")
         return np.frombuffer(content, dtype)
 
     def close(self) -> None:
@@ -109,18 +109,13 @@ class Spool:
         self._records.append(records)
 
     def read(self, run: Run, start: int, count: int) -> Parked:
-        """Rows ``start : start + count`` of a run."""
+        """Return rows ``start : start + count`` of a run."""
         offset = self.record.itemsize * (run.first + start)
         features = self._dense(run, start, count) if run.entries is None else self._sparse(run, start, count)
         return features, self._records.read(offset, self.record, count)
 
-    def records(self) -> Iterator[NDArray[Any]]:
-        """The records of every run."""
-        for run in self.runs:
-            yield self._records.read(self.record.itemsize * run.first, self.record, run.rows)
-
     def pieces(self, most: int) -> Iterator[Parked]:
-        """All rows in stored order, at most ``most`` at a time."""
+        """Yield all rows in stored order, at most ``most`` at a time."""
         for run in self.runs:
             for start in range(0, run.rows, most):
                 yield self.read(run, start, min(most, run.rows - start))
@@ -155,7 +150,7 @@ class Spool:
 
 
 def in_field(records: NDArray[Any], name: str) -> NDArray[Any] | None:
-    """A field (n,) of some records, or None."""
+    """Return a field (n,) of some records, or None."""
     return records[name] if name in (records.dtype.names or ()) else None
 
 
@@ -170,7 +165,7 @@ class RunPiece:
 
 
 def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[RunPiece]]:
-    """The pieces of each shard if rows keep their order."""
+    """Yield the pieces of each shard if rows keep their order."""
     number, start = 0, 0
     for wanted in shard_rows:
         pieces: list[RunPiece] = []
@@ -186,7 +181,7 @@ def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[RunPiece]]
 
 
 def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list[RunPiece]]:
-    """The pieces of each shard in a uniformly random order of all rows.
+    """Yield the pieces of each shard in a uniformly random order of all rows.
 
     Each run must itself be in uniformly random order. A shard of m rows takes from every run as many of its
     next rows as m draws without replacement from all remaining rows would (multivariate hypergeometric), and

@@ -1,4 +1,4 @@
-"""Spread of the columns of some rows, and whether it calls for another scale."""
+"""Spread of the columns of some rows, and the scaling that it calls for."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from distkern.data.scaling import Scaling, ScalingKind, refuse_for_sparse, scali
 
 #: bytes of rows processed in float64 at a time
 TILE_BYTES = 2**20
-#: ranges of columns that differ by more than this factor are in different units: those of most, and of all
+#: columns are in different units if the ranges of most, or of all, differ by more than these factors
 UNEQUAL, UNEQUAL_AT_ALL = 30.0, 1000.0
 _MOST = 0.1, 0.9
-#: numbers larger than this, or columns all narrower than its inverse, are in units far from 1
+#: units are far from 1 if some number is larger than this, or all columns are narrower than its inverse
 FAR = 100.0
-#: numbers this many times as large as their range have half of their digits left in single precision, and
-#: squares of numbers up to this, or from its inverse on, are numbers of it
+#: for single precision: ratio of numbers to their range that leaves half of the digits; and the bound on
+#: numbers, and on the inverse of ranges, for squares that neither overflow nor underflow
 _DIGITS, _SQUARED = 2.0**12, 2.0**48
 
 
@@ -30,9 +30,9 @@ class Spreads:
     ----------
     n_rows, weight : number and weight of the rows
     low, high : (n_features,) minimum and maximum
-    mean, squares : (n_features,) weighted mean and sum of squared differences from it; zeros for sparse
-        rows, where they are not used
-    is_sparse : the scale must keep zeros
+    mean, squares : (n_features,) weighted mean and sum of squared differences from it; unused zeros for
+        sparse rows
+    is_sparse : the scaling must keep zeros
     """
 
     n_rows: int
@@ -45,7 +45,7 @@ class Spreads:
 
     @classmethod
     def of(cls, rows: Rows, weights: Floats | None) -> Spreads:
-        """Spreads of the columns of rows (n, n_features)."""
+        """Return spreads of the columns of rows (n, n_features)."""
         width = rows.shape[1]
         if isinstance(rows, SparseRows):
             low, high = np.zeros(width), np.zeros(width)
@@ -65,7 +65,7 @@ class Spreads:
         low, high = rows.min(axis=0), rows.max(axis=0)
         factors = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         weight = float(factors.sum())
-        # from a number among them, so that equal ones have a sum of exactly 0
+        # relative to the minimum, so that constant columns sum to exactly 0
         rows -= low
         above = factors @ rows / weight
         rows -= above
@@ -74,9 +74,7 @@ class Spreads:
 
     @staticmethod
     def add(first: Spreads, second: Spreads) -> Spreads:
-        """Spreads of the columns of both sets of rows, from their spreads alone (Chan, Golub and LeVeque
-        1979).
-        """
+        """Merge the spreads of two sets of rows (Chan, Golub and LeVeque 1979)."""
         weight = first.weight + second.weight
         step = (second.mean - first.mean) * (second.weight / weight)
         return Spreads(
@@ -95,7 +93,7 @@ class Spreads:
         return np.maximum(self.high, -self.low) if self.is_sparse else self.high - self.low
 
     def chosen(self) -> ScalingKind:
-        """The scale that brings columns to about one unit; "none" if they are.
+        """Return the scaling that brings columns to about one unit; "none" if they are.
 
         "standard" if the range that nine in ten varying columns do not exceed is more than 30 times the one
         that nine in ten reach, or the widest range is more than 1,000 times the narrowest. Otherwise "minmax"
@@ -106,7 +104,7 @@ class Spreads:
         ranges = self.ranges[varies]
         if not ranges.size:
             return "none"
-        # numbers that are there, so that they are not rounded
+        # "nearest" avoids rounding by interpolation
         few, most = np.quantile(ranges, _MOST, method="nearest")
         differ = most > UNEQUAL * few or ranges.max() > UNEQUAL_AT_ALL * ranges.min()
         away = np.maximum(self.low, -self.high)[varies] > ranges
@@ -116,10 +114,10 @@ class Spreads:
         return "maxabs" if self.is_sparse else "standard" if differ else "minmax"
 
     def suit_single(self, kind: ScalingKind) -> bool:
-        """Whether single precision, 24 bits, separates the rows after this scaling.
+        """Whether single precision (24 bits) separates the rows after this scaling.
 
-        Not if an uncentred column has numbers more than 2^12 times its range, nor if squares of unscaled
-        numbers come near the limits of the format.
+        It does not if an uncentred column has numbers more than 2^12 times its range, or if squares of
+        unscaled numbers come near the limits of the format.
         """
         if kind in ("standard", "minmax"):
             return True
@@ -137,17 +135,14 @@ class Spreads:
         return max(float(self.high.max()), -float(self.low.min()))
 
     def scaling(self, kind: ScalingKind) -> Scaling:
-        """The scaling of the given kind fitted on these rows.
+        """Return the scaling of the given kind fitted on these rows.
 
-        Raises
-        ------
-        InputError
-            If it would turn zeros of sparse rows into other numbers, or numbers are too large.
+        Raises :class:`InputError` if it would change zeros of sparse rows, or numbers are too large.
         """
         if kind == "none":
             return Scaling()
         if self.is_sparse:
             refuse_for_sparse(kind)
-        # variances are of weights whose mean is 1: what all are multiplied by says nothing
+        # normalise weights to mean 1, as a common factor has no meaning
         squares = self.squares * (self.n_rows / self.weight)
         return scaling_of(kind, self.low, self.high, self.mean, squares, self.n_rows)

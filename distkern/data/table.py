@@ -21,7 +21,7 @@ from distkern.data.store.description import described
 if TYPE_CHECKING:
     from distkern.data.formats._kinds import TableKinds
 
-#: columns listed in a note
+#: most columns listed in a note
 _SHOWN = 8
 
 
@@ -32,7 +32,7 @@ class _StoredTable:
     Attributes
     ----------
     columns : columns that rows have
-    ignored : names of columns that later tables may have and that are left out
+    ignored : names of columns to leave out if later tables have them
     is_named : files name the columns; otherwise they have this order
     id, weight, group : names of the columns with ids, weights and groups
     refuses_missing : refuse rows with missing values, except of categories
@@ -77,9 +77,9 @@ class Table(_StoredTable):
         return tuple(accumulate((len(column.features) for column in self.columns), initial=0))
 
     @cached_property
-    def is_mere(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether unnamed rows of numbers may belong to this table."""
-        return all(column.is_mere for column in self.columns)
+        return all(column.is_numeric for column in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,8 +102,8 @@ class Table(_StoredTable):
         return self.ends[-1]
 
     def kinds(self) -> TableKinds:
-        """A reader of later tables: each column with its kind and categories."""
-        # applying a table reads no file
+        """Return a reader of later tables: each column with its kind and categories."""
+        # imported here, as encoding rows needs no reader
         from distkern.data.formats._kinds import TableKinds
 
         return TableKinds(
@@ -128,8 +128,8 @@ class Table(_StoredTable):
         ``means``: for columns by position, target means (n, n_outputs) that replace the categories in these
         rows.
         """
-        if self.is_mere and not np.isnan(values).any():
-            # numbers are what they become
+        if self.is_numeric and not np.isnan(values).any():
+            # plain numbers are their own encoding
             return np.asarray(values, dtype=np.float64)
         encoded = np.zeros((len(values), self.n_features))
         own = means or {}
@@ -148,26 +148,26 @@ class Table(_StoredTable):
         return np.array([column.known for column in self.columns]).reshape(-1, 2).T
 
     def unseen(self, values: Floats) -> dict[str, int]:
-        """Number of rows with values unlike those of the training rows (:attr:`AbstractColumn.known`), by
-        column name, for columns with such rows.
+        """Count the rows with values unlike the training rows (:attr:`AbstractColumn.known`), by column
+        name.
         """
         own, (low, high) = values[:, self.starts[:-1]], self._known
         counts = np.count_nonzero((own < low) | (own > high), axis=0)
         return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
 
-    def told_unseen(self, unseen: Mapping[str, int], rows: str) -> list[str]:
-        """Sentences on rows with values unlike those of the training rows, as :meth:`unseen` counts them."""
-        told = []
+    def unseen_notes(self, unseen: Mapping[str, int], rows: str) -> list[str]:
+        """Return sentences on rows with values unlike the training rows, as :meth:`unseen` counts them."""
+        notes = []
         for what in sorted({column.unseen for column in self.columns}):
             names = [column.name for column in self.columns if column.unseen == what]
             some = [f"{name} ({unseen[name]:,})" for name in names if name in unseen]
             if some:
                 more = f" and {len(some) - _SHOWN:,} more columns" if len(some) > _SHOWN else ""
-                told.append(f"{rows} with {what}: {', '.join(some[:_SHOWN])}{more}")
-        return told
+                notes.append(f"{rows} with {what}: {', '.join(some[:_SHOWN])}{more}")
+        return notes
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers, texts and lists, exact; defaults are left out."""
+        """Return plain numbers, texts and lists, exact; defaults are left out."""
         return {
             "columns": [column.to_json() for column in self.columns],
             "ignored": list(self.ignored),
@@ -185,7 +185,7 @@ class Table(_StoredTable):
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         from pydantic import AfterValidator
 
-        # a stored table is an object of JSON, whose columns say what they are
+        # a stored table is an object of JSON with the kind of each column
         return handler(Annotated[dict[str, Any], AfterValidator(_table_of)])
 
 
@@ -195,7 +195,7 @@ def _table_of(stored: Mapping[str, Any]) -> Table:
 
 
 def _column_of(stored: Mapping[str, Any]) -> AbstractColumn:
-    """A column from JSON; :class:`ValueError` if it is not one."""
+    """Return a column from JSON; :class:`ValueError` if it is not one."""
     kind = COLUMNS.get(str(stored.get("kind")))
     if kind is None:
         raise ValueError(f"a column of unknown kind {stored.get('kind')!r}")
@@ -208,12 +208,12 @@ def _column_of(stored: Mapping[str, Any]) -> AbstractColumn:
 
 
 class KnownRows:
-    """Encodes rows as features of a table that was fitted on others.
+    """Encodes rows as features of a table that was fitted to other rows.
 
     Attributes
     ----------
     table : the table
-    unseen : rows with values unlike those of the training rows, see :meth:`Table.unseen`
+    unseen : rows with values unlike the training rows, see :meth:`Table.unseen`
     """
 
     def __init__(self, table: Table) -> None:
@@ -232,9 +232,9 @@ class KnownRows:
 def are_alike(first: Table | None, second: Table | None) -> bool:
     """Whether two tables (None: plain numbers) encode their common columns in the same way."""
     if first is None or second is None:
-        return all(one is None or one.is_mere for one in (first, second))
-    theirs = {column.name: column.made for column in second.columns}
-    return all(theirs.get(column.name, column.made) == column.made for column in first.columns)
+        return all(one is None or one.is_numeric for one in (first, second))
+    theirs = {column.name: column.signature for column in second.columns}
+    return all(theirs.get(column.name, column.signature) == column.signature for column in first.columns)
 
 
 def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
@@ -243,8 +243,8 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
         total[name] = total.get(name, 0) + count
 
 
-def told_unknown(names: Collection[str]) -> str:
-    """A sentence on columns that a model does not know."""
+def unknown_note(names: Collection[str]) -> str:
+    """Return a sentence on columns that a model does not know."""
     shown = ", ".join(map(repr, sorted(names)[:_SHOWN])) + (
         f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     )

@@ -1,4 +1,4 @@
-"""Fits the encoding of table columns on training rows that come a few at a time, see :class:`TableFit`."""
+"""Fit the encoding of table columns to training rows that come a few at a time, see :class:`TableFit`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from distkern.data.formats._kinds import TableKinds
 from distkern.data.options import ShardOptions
 from distkern.data.scaling import Scaling, ScalingFit, ScalingKind, scaling_of
 from distkern.data.table import KnownRows, Table
-from distkern.data.table_numbers import LEAST_VALUES, MEAN_ROWS, telling_numbers, too_many_functions
-from distkern.data.table_report import ColumnReport, TableSample, told_columns
+from distkern.data.table_numbers import LEAST_VALUES, MEAN_ROWS, informative_values, too_many_functions
+from distkern.data.table_report import ColumnReport, TableSample, column_notes
 
-#: most outputs of target means by numbers, one for each class
+#: most outputs of target means by numbers, one per class
 _MOST_OF_NUMBERS = 8
-#: rows that a median is taken of
+#: most rows to compute a median from
 _SAMPLE = 100_000
 #: replaces missing values when a row's fold is drawn
 _MISSING = np.finfo(np.float64).max
 
-#: values (n, sum of widths); targets (n,), which are numbers or class codes or None; keys of groups and
-#: weights, if there are
+#: values (n, sum of widths); targets (n,), numbers or class codes, or None; group keys and weights, if any
 TablePiece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
 
 
@@ -58,27 +57,27 @@ class TableTargets:
 
     @classmethod
     def of_classes(cls, classes: Sequence[Any], heaviest: float = 1.0) -> TableTargets:
-        """Targets of class labels."""
+        """Return targets of class labels."""
         first = 1 if len(classes) == 2 else 0
         return cls(tuple(map(str, classes[first:])), np.arange(first, len(classes)), heaviest=heaviest)
 
     def outputs(self, targets: NDArray[Any]) -> NDArray[np.float64]:
-        """Targets (n, n_outputs) of numbers or class codes (n,)."""
+        """Return targets (n, n_outputs) of numbers or class codes (n,)."""
         found = targets[:, None] if self.classes is None else targets[:, None] == self.classes
         return np.asarray(found, dtype=np.float64)
 
     def sums(self, column: AbstractMeansColumn) -> TargetSums:
-        """Empty sums of the values of a column."""
+        """Return empty sums of the values of a column."""
         low, high = (np.full(len(self.names), end) for end in self.span)
         return TargetSums(column.n_levels + column.has_missing, (low, high), self.heaviest)
 
 
 class TableFit:
-    """Fits a :class:`Table` to training rows, which are taken twice.
+    """Fits a :class:`Table` to training rows in two passes.
 
     1. :meth:`add` counts them, as they are read.
-    2. :meth:`run` takes them again for what depends on the counts: target means, and a sample that shows
-       which columns need them. It returns the encoder of the rows.
+    2. :meth:`run` uses them again for what depends on the counts: target means, and a sample that shows which
+    columns need them. It returns the encoder of the rows.
 
     Parameters
     ----------
@@ -121,10 +120,7 @@ class TableFit:
     ) -> EncodedRows:
         """Fit to all training rows in stored order, after they were counted; return the encoder.
 
-        Raises
-        ------
-        InputError
-            If a column has too many categories for its encoding.
+        Raises :class:`InputError` if a column has too many categories for its encoding.
         """
         self._targets, self._is_named = targets or TableTargets(), is_named
         self.kinds.settle()
@@ -152,9 +148,9 @@ class TableFit:
             rows, of_sample, keys = sample.found
             categories = self._categories
             outputs = self._targets.outputs(of_sample)
-            for at in telling_numbers(rows, outputs, list(numbers), categories, keys):
+            for at in informative_values(rows, outputs, list(numbers), categories, keys):
                 self.columns[at] = numbers.pop(at)
-            # the others stay numbers alone
+            # the other columns stay plain numbers
             for at in numbers:
                 del self._means[at]
         for at, median in self._medians(medians).items():
@@ -183,10 +179,10 @@ class TableFit:
         return kind.fit(facts, how)
 
     def _numbers(self) -> dict[int, AbstractMeansColumn]:
-        """Columns of numbers that may get target means too, with these; none in tables of mere numbers, which
-        may be arrays as well.
+        """Return columns of numbers that may also get target means, with these; none in tables of plain
+        numbers, which may be arrays.
         """
-        if all(column.is_itself or isinstance(column, DroppedColumn) for column in self.columns):
+        if all(column.is_identity or isinstance(column, DroppedColumn) for column in self.columns):
             return {}
         found: dict[int, AbstractMeansColumn] = {}
         for at, column in enumerate(self.columns):
@@ -210,7 +206,7 @@ class TableFit:
         ]
 
     def _medians(self, samples: Sequence[NDArray[np.float64]]) -> dict[int, float]:
-        """Medians of the columns with values in a sample."""
+        """Return medians of the columns with values in a sample."""
         if not samples:
             return {}
         sample = np.concatenate(samples)
@@ -218,8 +214,8 @@ class TableFit:
         return {at: float(np.nanmedian(sample[:, at])) for at in there}
 
     def scaling(self, kind: ScalingKind, encoded: Iterable[Rows]) -> Scaling:
-        """The scaling of the encoded training rows: by their ranges, which the counts tell, or of ``encoded``
-        where it is of something else.
+        """Return the scaling of the encoded training rows: from the counted ranges, or from ``encoded``
+        for kinds that need more.
         """
         if kind in ("standard", "ball"):
             fit = ScalingFit(kind)
@@ -261,7 +257,7 @@ class TableFit:
             self.report.append(report)
 
     def _left_out(self, name: str) -> str:
-        """Why a column is left out, and how to keep it."""
+        """Return why a column is left out, and how to keep it."""
         reading = self.kinds.reading(name)
         if not (self._facts[name].n_present or reading.overflows):
             return "is left out: it has no value"
@@ -277,15 +273,15 @@ class TableFit:
         return f"{why} (--text {name} uses its words, --id {name} makes it the row id, {keeps})"
 
     @property
-    def told(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Notes on the columns, a sentence each."""
-        told = told_columns(self.report)
+        notes = column_notes(self.report)
         pairs = zip(self.report, self.columns, strict=True)
         if any(one.missing and self.kinds.kinds[column.name].fills for one, column in pairs):
             impute = self._options.impute
             how = "mean, with a feature that marks them" if impute == "flag" else impute
-            told.insert(0, f"missing numbers and dates are filled with the {how} (--impute)")
-        return told
+            notes.insert(0, f"missing numbers and dates are filled with the {how} (--impute)")
+        return notes
 
     @cached_property
     def _positions(self) -> dict[int, NDArray[np.float64]]:
@@ -297,8 +293,8 @@ class TableFit:
         }
 
     def translated(self, values: Floats) -> NDArray[np.float64]:
-        """Values with categories as positions in the table instead of provisional codes; -1 for unknown
-        ones.
+        """Return values with categories as positions in the table instead of provisional codes; -1 if
+        unknown.
         """
         if not self._positions:
             return np.asarray(values, dtype=np.float64)
@@ -309,7 +305,7 @@ class TableFit:
         return rows
 
     def result(self) -> Table:
-        """The fitted table."""
+        """Return the fitted table."""
         name_of, said = self.kinds.names_of, self._options
         nothing = tuple(column.name for column in self.columns if not self._stays(column))
         return Table(
@@ -327,7 +323,7 @@ class TableFit:
         )
 
     def _stays(self, column: AbstractColumn) -> bool:
-        """Whether later files with column names must have the column: not if it has no features."""
+        """Whether later files with column names must have the column: not without features."""
         return not (isinstance(column, DroppedColumn) and self._is_named)
 
     @cached_property
@@ -335,7 +331,7 @@ class TableFit:
         """Positions of the columns that later files must have, and of their values in a row."""
         columns = [at for at, column in enumerate(self.columns) if self._stays(column)]
         if len(columns) == len(self.columns):
-            # no copy of the rows
+            # a slice avoids a copy of the rows
             return columns, slice(None)
         starts = self._starts
         return columns, [place for at in columns for place in range(*starts[at : at + 2])]
@@ -347,17 +343,16 @@ class TableFit:
         return [place for at in columns for place in range(*starts[at : at + 2])]
 
     def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:
-        """The fold (n_rows,) of each row, by its group or its values alone, so that rows of one group and
-        equal rows do not reveal each other's targets.
+        """Return the fold (n_rows,) of each row, by its group or its values alone, so that rows of one
+        group and equal rows do not reveal each other's targets.
         """
         some = translated[:, self._with_features]
-        # missing values have one bit pattern, which no number has
+        # missing values get one bit pattern
         keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
         return (keys % np.uint64(FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
-        """Smoothed target means (n_rows, n_outputs) of each column with such means, by its position in the
-        table.
+        """Return smoothed target means (n_rows, n_outputs) of each column with such means, by table position.
 
         A row's means come from the training rows with its value outside its fold.
         """

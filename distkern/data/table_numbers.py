@@ -1,7 +1,7 @@
-"""Columns of numbers whose values tell what their size does not: codes, and amounts that stand for something.
+"""Find columns of numbers with information in single values: codes, and amounts with a meaning.
 
-A kernel of numbers, like a linear machine, takes near ones for alike. Where a column holds the number of an
-agent, or where some amounts are frequent for a reason, the target jumps from one value to the next.
+Kernels, like linear machines, treat close numbers as alike. If a column holds the number of an agent, or if
+some amounts are frequent for a reason, the target jumps from one value to the next.
 """
 
 from __future__ import annotations
@@ -17,46 +17,47 @@ from distkern.core.tiles import apply
 from distkern.core.types import Array, Floats
 from distkern.data.columns._target_means import FOLDS, TargetSums
 
-#: fewest distinct values of such a column, and rows that each of them must have in the mean
+#: fewest distinct values of such a column, and their least mean number of rows
 LEAST_VALUES, MEAN_ROWS = 9, 4
-#: fewest rows to tell by, most functions of the additive machine, and most of their values
+#: fewest rows, most functions of the additive machine, and most values of these
 _LEAST_ROWS, _MOST_FUNCTIONS, _MOST_NUMBERS = 300, 1500, 2**23
-#: knots of a column's piecewise linear function; categories that have a function each
+#: knots of a column's piecewise linear function; most categories with a function each
 _KNOTS, _MOST_LEVELS = 17, 32
 #: weight of |f|^2 of the additive machine against its squared errors
 _RIDGE = 1.0
-#: rows of mean 0 that are added to those of each value
+#: rows of mean 0 added to the rows of each value
 _SHRINKING = 10.0
-#: standard deviations by which the errors must be explained, and better than by the values beside
-_CERTAIN, _CERTAIN_BESIDE = 2.5, 10.0
-#: stands for what is missing where the fold of a row is found
+#: least gains in standard deviations: over no correction, and over the neighbouring values
+_CERTAIN, _CERTAIN_NEAR = 2.5, 10.0
+#: replaces missing values when a row's fold is drawn
 _MISSING = np.finfo(np.float64).max
 
 
-def telling_numbers(
+def informative_values(
     rows: Array,
     targets: Array,
     candidates: Sequence[int],
     categories: Sequence[int],
     group_keys: Keys | None = None,
 ) -> list[int]:
-    """The candidates whose values explain what an additive machine leaves, and the values beside do not.
+    """Return the candidates whose single values explain the errors of an additive machine better than
+    neighbours.
 
     The machine is a ridge regression on piecewise linear functions of each column, with knots at 17
-    quantiles, and a constant for each category, or its target mean where there are more than 32. With r_i
-    the error on row i of the machine of the other folds, m_i the mean error of the rows of other folds with
-    the same value, as if there were 10 more of mean 0, and b_i that of the rows with the next smaller and the
-    next larger value, two gains are compared with their standard deviations under random signs:
+    quantiles, and a constant for each category, or its target mean if there are more than 32. Let r_i be the
+    error on row i of the machine of the other folds, m_i the mean error of the rows of other folds with the
+    same value, shrunk by 10 rows of mean 0, and b_i that of the rows with the next smaller and the next
+    larger value. Two gains are compared with their standard deviations under random signs:
 
     - of m: G_i = r_i^2 - (r_i - m_i)^2, with sum_i G_i >= 2.5 sqrt(sum_i G_i^2);
-    - of m over b, where the 10 rows of m have the mean b: G_i = (r_i - b_i)^2 - (r_i - m_i)^2, with
-      sum_i G_i >= 10 sqrt(sum_i G_i^2). Smooth functions that the machine misses pass the first test alone.
+    - of m over b, where m is shrunk towards b: G_i = (r_i - b_i)^2 - (r_i - m_i)^2, with sum_i G_i >= 10
+      sqrt(sum_i G_i^2). Smooth functions that the machine misses only pass the first test.
 
     Parameters
     ----------
-    rows : (n, n_columns) numbers and codes of categories, NaN where they are missing
+    rows : (n, n_columns) numbers and codes of categories, NaN if missing
     targets : (n, n_outputs)
-    candidates, categories : columns; others are numbers too
+    candidates, categories : columns; the others are numbers too
     group_keys : (n,) rows with one key are in one fold; None: equal rows are
     """
     n_functions = _functions_of(rows.shape[1] - len(categories))
@@ -78,7 +79,7 @@ def telling_numbers(
         width += own.shape[1]
     with blas.single_threaded():
         errors = _errors(functions[:, :width], targets, folds)
-    return [at for at in candidates if _tells(_codes(rows[:, at]), errors, folds)]
+    return [at for at in candidates if _is_informative(_codes(rows[:, at]), errors, folds)]
 
 
 def _functions_of(n_numbers: int) -> int:
@@ -86,12 +87,12 @@ def _functions_of(n_numbers: int) -> int:
 
 
 def too_many_functions(n_numbers: int) -> bool:
-    """Whether a table has too many columns of numbers for :func:`telling_numbers`."""
+    """Whether a table has too many columns of numbers for :func:`informative_values`."""
     return _functions_of(n_numbers) > _MOST_FUNCTIONS
 
 
 def _codes(column: Array) -> NDArray[np.intp]:
-    """The rank of each value among the distinct ones; what is missing is the last."""
+    """Return the rank of each value among the distinct ones; missing values come last."""
     return np.unique(column, return_inverse=True)[1].astype(np.intp)
 
 
@@ -117,7 +118,8 @@ def _of_number(column: Array) -> Array:
 
 
 def _errors(functions: Floats, targets: Array, folds: NDArray[np.intp]) -> Array:
-    """Errors (n, n_outputs) on each row of the ridge machine of the other folds, in standard deviations.
+    """Return errors (n, n_outputs) on each row of the ridge machine of the other folds, in standard
+    deviations.
 
     ``functions`` (n, n_functions) are centred in place.
     """
@@ -135,8 +137,8 @@ def _errors(functions: Floats, targets: Array, folds: NDArray[np.intp]) -> Array
     return errors
 
 
-def _tells(codes: NDArray[np.intp], errors: Array, folds: NDArray[np.intp]) -> bool:
-    """Whether a column does, see :func:`telling_numbers`."""
+def _is_informative(codes: NDArray[np.intp], errors: Array, folds: NDArray[np.intp]) -> bool:
+    """Whether the values of a column are informative, see :func:`informative_values`."""
     size = int(codes.max()) + 1
     flat = folds * size + codes
 
@@ -144,7 +146,7 @@ def _tells(codes: NDArray[np.intp], errors: Array, folds: NDArray[np.intp]) -> b
         found = np.bincount(flat, values, FOLDS * size).reshape(FOLDS, size)
         return np.asarray(found.sum(axis=0) - found, dtype=np.float64)
 
-    def beside(values: Array) -> Array:
+    def neighbours(values: Array) -> Array:
         found = np.zeros_like(values)
         found[:, 1:] += values[:, :-1]
         found[:, :-1] += values[:, 1:]
@@ -152,14 +154,14 @@ def _tells(codes: NDArray[np.intp], errors: Array, folds: NDArray[np.intp]) -> b
 
     counts = of_others(None)[:, :, None]
     sums = np.stack([of_others(own) for own in errors.T], axis=2)
-    near = beside(sums) / (beside(counts) + _SHRINKING)
+    near = neighbours(sums) / (neighbours(counts) + _SHRINKING)
     alone, towards = sums / (counts + _SHRINKING), (sums + _SHRINKING * near) / (counts + _SHRINKING)
     left = [errors - means[folds, codes] for means in (alone, towards, near)]
-    return _deviations(errors, left[0]) >= _CERTAIN and _deviations(left[2], left[1]) >= _CERTAIN_BESIDE
+    return _deviations(errors, left[0]) >= _CERTAIN and _deviations(left[2], left[1]) >= _CERTAIN_NEAR
 
 
 def _deviations(before: Array, after: Array) -> float:
-    """By how many of its standard deviations the sum of squares (n, n_outputs) falls."""
+    """Return the decrease of the sum of squares (n, n_outputs) in standard deviations."""
     gains = (np.square(before) - np.square(after)).sum(axis=1)
     deviation = float(np.sqrt(np.square(gains).sum()))
     return float(gains.sum()) / deviation if deviation > 0 else 0.0

@@ -1,5 +1,4 @@
-"""Warnings about the columns of a table before anything is written: distinct values, codes, copies of the
-target."""
+"""Warnings about table columns before anything is written: distinct values, codes, copies of the target."""
 
 from __future__ import annotations
 
@@ -14,13 +13,13 @@ from distkern.core.held_out import Keys
 from distkern.core.types import Floats
 from distkern.data.columns.base import NOTHING
 
-#: rows by which copies of the target are found, and the bytes that they may take
+#: rows of the sample that shows copies of the target, and their most bytes
 _MOST_ROWS, _MOST_BYTES = 20_000, 32 * 2**20
-#: rows of each half of the sample, of fewer of which an easy task is as likely
+#: fewest rows of each half of the sample; with fewer, an easy task is as likely as a copy
 _FEWEST = 100
-#: cells into which numbers are put to predict the target by them
+#: cells of a number's range in which it predicts the target
 _CELLS = 256
-#: share of the remaining error that a copy of the target explains on other rows
+#: share of the error that a copy of the target explains on other rows
 _COPY = 0.98
 
 
@@ -65,8 +64,8 @@ class TableSample:
     def add(
         self, rows: Floats, wanted: Sequence[int], targets: NDArray[Any] | None, keys: Keys | None
     ) -> None:
-        """Add the numbers of rows (n, n_numbers) at the places ``wanted`` (width,), the targets (n,), and the
-        keys of groups, if there are groups.
+        """Add the numbers of rows (n, n_numbers) at the places ``wanted`` (width,), the targets (n,), and
+        group keys, if any.
         """
         part = slice(-self._seen % self._step, None, self._step)
         self._seen += len(rows)
@@ -79,15 +78,15 @@ class TableSample:
 
     @property
     def found(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Keys | None]:
-        """All of them; no rows where there are no targets."""
+        """All sampled rows, targets and keys; no rows without targets."""
         if not self._rows:
             return np.empty((0, 0)), np.empty(0), None
         keys = np.concatenate(self._keys) if self._keys else None
         return np.concatenate(self._rows), np.concatenate(self._targets), keys
 
     def copies(self, are_classes: bool) -> dict[int, float]:
-        """Columns by position that alone nearly predict the target, with the explained share: of the errors
-        of the most frequent class, or of the variance.
+        """Return the columns, by position, that alone nearly predict the target, with the explained share:
+        of the errors of the most frequent class, or of the variance.
         """
         rows, targets, _ = self.found
         half = len(rows) // 2
@@ -102,8 +101,8 @@ class TableSample:
 
 
 def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_classes: bool) -> float:
-    """The share of the second half's targets explained by the first half's mean (for classes: most frequent
-    one) in each cell of a column.
+    """Return the share of the second half's targets explained by the first half's mean (for classes: most
+    frequent one) in each cell of a column.
     """
     there = column[:half][~np.isnan(column[:half])]
     if not there.size:
@@ -126,11 +125,10 @@ def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_clas
     sums = np.bincount(first, weights=ours, minlength=n_cells)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), ours.mean())
     left = np.mean((theirs - ours.mean()) ** 2)
-    # cells are no finer than this part of a copy's spread
     return float(1 - np.mean((theirs - means[second]) ** 2) / left) if left > 0 else 0.0
 
 
-def told_columns(reports: Sequence[ColumnReport], *, left_out: bool = False) -> list[str]:
-    """A sentence on each noteworthy column, or on those that are ``left_out``."""
-    told = [report for report in reports if report.note and not (left_out and report.becomes != NOTHING)]
-    return [f"column {report.name!r} {report.note}" for report in told]
+def column_notes(reports: Sequence[ColumnReport], *, left_out: bool = False) -> list[str]:
+    """Return a sentence on each noteworthy column, or only on those that are ``left_out``."""
+    noted = [report for report in reports if report.note and not (left_out and report.becomes != NOTHING)]
+    return [f"column {report.name!r} {report.note}" for report in noted]

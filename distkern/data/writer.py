@@ -1,4 +1,4 @@
-"""Writes the shards of a data set under construction, dense or sparse."""
+"""Write the shards of a data set under construction, dense or sparse."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FEWEST_SHARDS = 8
 #: anndata's name and version of the layout (its "Sparse arrays" on disk)
 SPARSE_TYPE, SPARSE_VERSION = "csr_matrix", "0.1.0"
 
-#: where rows go in their shard, and the rows
+#: positions of rows in their shard, and the rows
 Placed = tuple[NDArray[np.int64] | slice, Rows]
 
 
 def rows_of_a_shard(n_rows: int, n_features: int) -> int:
-    """Default number of rows of a shard.
+    """Return the default number of rows of a shard.
 
     At most 16 MiB of float32 features: tasks on a cluster read at full speed from about 10 MB on, and a
     worker that holds a few shards stays far below any sensible limit. The number of shards is a multiple of
@@ -54,18 +54,18 @@ def rows_of_a_shard(n_rows: int, n_features: int) -> int:
 
 
 def numbers_of_a_row(n_rows: int, n_entries: int) -> int:
-    """Number of 4-byte numbers of a mean sparse row: a value and a column per entry, two for its end."""
+    """Return the 4-byte numbers of a mean sparse row: value and column per entry, and two for its end."""
     return 2 + -(-2 * n_entries // max(n_rows, 1))
 
 
 def shard_sizes(n_rows: int, rows_per_shard: int) -> list[int]:
-    """Rows of each shard, all full but the last."""
+    """Return the rows of each shard, all full but the last."""
     full, rest = divmod(n_rows, rows_per_shard)
     return [rows_per_shard] * full + ([rest] if rest else [])
 
 
 def stored_bytes(n_rows: int, n_features: int, rows_per_shard: int, record_bytes: int) -> int:
-    """Bytes of a split's chunks on disk; every chunk is stored at full size."""
+    """Return the bytes of a split's chunks on disk, each stored at full size."""
     n_shards = -(-n_rows // rows_per_shard)
     return n_shards * (rows_per_shard * (4 * n_features + record_bytes) + 3 * chunks.CRC_BYTES)
 
@@ -88,17 +88,14 @@ def write_split(
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; return its entry for the manifest.
 
+    Raises :class:`InputError` if a scaled value does not fit float32.
+
     Parameters
     ----------
     stored : fields of the spool's records to store, each in its own array
     mapping : class of each provisional code among the targets; None for numbers
     on_shard : called with the rows of each shard and the number of zero rows among them
     of_table : encodes rows of a table, given the keys of their groups
-
-    Raises
-    ------
-    InputError
-        If a scaled value does not fit float32.
     """
     from distkern.data.store._zarr import RowsWriter, create_group
 
@@ -149,10 +146,10 @@ def write_split(
 
 
 def _gathered(spool: Spool, pieces: list[RunPiece], records: NDArray[Any]) -> Iterator[Placed]:
-    """The rows of a shard, a piece in memory at a time; ``records`` are filled with those of a piece before
-    it is returned.
+    """Yield the rows of a shard, a piece in memory at a time; fill ``records`` with a piece's before
+    yielding it.
     """
-    # as plain bytes, which NumPy copies four times as fast as records
+    # NumPy copies plain bytes four times as fast as records
     plain = records.view(f"V{records.itemsize}")
     for piece in pieces:
         rows, found = spool.read(piece.run, piece.start, piece.rows)
@@ -179,17 +176,14 @@ def _encoded(
 def scaled_rows(
     parts: Iterable[Placed], shape: tuple[int, int], scaling: Scaling, where: str, *, is_sparse: bool
 ) -> Rows:
-    """The rows of a shard at their positions, scaled and in float32.
+    """Return the rows of a shard at their positions, scaled and in float32.
+
+    Raises :class:`InputError` if a scaled value does not fit float32.
 
     Parameters
     ----------
     shape : shape of the shard; narrower rows are padded with zeros
     where : name of the rows in errors
-
-    Raises
-    ------
-    InputError
-        If a scaled value does not fit float32.
     """
     rows: Rows
     if is_sparse:
@@ -216,7 +210,7 @@ def scaled_rows(
 
 
 def widened(features: Rows, width: int) -> Rows:
-    """The rows padded with zero columns to ``width``."""
+    """Return the rows padded with zero columns to ``width``."""
     if isinstance(features, SparseRows):
         return features.widened(width)
     missing = width - features.shape[1]
@@ -224,13 +218,13 @@ def widened(features: Rows, width: int) -> Rows:
 
 
 def zero_rows(rows: Rows) -> int:
-    """Number of rows with only zeros."""
+    """Return the number of rows with only zeros."""
     present = np.diff(rows.indptr) if isinstance(rows, SparseRows) else rows.any(axis=1)
     return len(rows) - int(np.count_nonzero(present))
 
 
 def _weighed(records: NDArray[Any], n_classes: int | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Sum and maximum of the weights, for each class or for all rows."""
+    """Return sum and maximum of the weights, per class or for all rows."""
     weights = records["weights"]
     codes = np.zeros(len(weights), dtype=np.intp) if n_classes is None else records["targets"]
     totals = np.bincount(codes, weights=weights, minlength=n_classes or 1)
@@ -240,9 +234,8 @@ def _weighed(records: NDArray[Any], n_classes: int | None) -> tuple[tuple[float,
 
 
 def write_sparse(folder: Path, rows: SparseRows) -> tuple[int, ...]:
-    """Write rows as a group in anndata's csr_matrix layout.
-
-    Returns the crc32c of data, indices and indptr, one chunk each; 0 for absent values.
+    """Write rows as a group in anndata's csr_matrix layout; return the crc32c of data, indices and indptr,
+    one chunk each, or 0 without values.
     """
     from distkern.data.store._zarr import RowsWriter, create_group
 

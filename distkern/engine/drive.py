@@ -352,7 +352,7 @@ class Driver:
             )
 
     def _tell(self, problem: Problem, measures: Measures) -> None:
-        self._tell_notes([*problem.notes, *(one.told for one in problem.candidates), *measures.notes])
+        self._tell_notes([*problem.notes, *(one.summary for one in problem.candidates), *measures.notes])
 
     def _tell_notes(self, notes: list[str]) -> None:
         """Report the notes that are new."""

@@ -81,7 +81,7 @@ def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[No
     Nothing is reported of work without steps; the message ``announced`` comes before the first.
     """
     # a model that only predicts has no use for it
-    from distkern.core.progress import steps_told
+    from distkern.core.progress import listening
 
     started: list[float] = []
     about = {"stage": 0, "rows": 0}
@@ -97,7 +97,7 @@ def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[No
             "pass_progress", name=named, tasks_done=done, tasks=total, rows_done=0, bytes_done=0, **about
         )
 
-    with steps_told(tell):
+    with listening(tell):
         yield
     if started:
         seconds = time.perf_counter() - started[0]

@@ -103,11 +103,6 @@ class Arena:
         """Whether the targets are real numbers."""
         return self.sample.classes is None
 
-    @property
-    def variance(self) -> float:
-        """Of real targets in the sample; 1 for classes. Scores are in units of it."""
-        return float(np.var(np.asarray(self.sample.rows.targets, np.float64))) if self.is_real else 1.0
-
     def climb(self, straight_map: MapChoice = STANDARD) -> LadderResult:
         """The best machine of the ladder, see :func:`~distkern.choose.ladder.climb`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,8 +21,7 @@ from distkern.estimators.cells import CellRecipe
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.loading import estimator_of
 from distkern.maths.maps.mapping import MapChoice
-from distkern.model.settings import Settings
-from distkern.model.value import ChosenBy
+from distkern.model.settings import ChosenBy, Settings
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
@@ -36,15 +36,18 @@ from distkern.solvers.hyperparameters import (
 )
 
 if TYPE_CHECKING:
+    from distkern.choose.choice import TriedSetting
     from distkern.choose.folds import MachineSetting
     from distkern.data.dataset import Split
     from distkern.estimators.arena import ArenaSizes
     from distkern.estimators.sample import FoldedSample
 
-#: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
+#: columns up to which machines in cells are tried, and sparse rows of a sample are written out
 _NARROW = 1024
 #: columns from which on sparse rows are about as good as separable, and kernels of them gain little
 _WIDE = 2**14
+#: where the search for nu of sparse rows, whose norms are about 1, begins
+_FIRST_NU = 1e-4
 #: rows of cells where those of the usual number do not fit the memory limit
 _SMALLER_CELLS = (4000, 2000, 1000)
 
@@ -151,10 +154,10 @@ class ChoosingRecipe(Recipe):
         source = data.source
         many = "column" if source.n_features == 1 else "columns"
         columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {many}"
-        if source.is_sparse and source.n_features >= _WIDE:
-            first = replace(_LINEAR, because=columns)
-        elif self.settings.value("search") is None:
-            first = Candidate("cells" if source.n_features <= _NARROW else "newton", {}, columns)
+        if self.settings.value("search") is None:
+            is_linear = source.is_sparse and source.n_features >= _WIDE
+            usual = _LINEAR if is_linear else Candidate("cells" if source.n_features <= _NARROW else "newton")
+            first = replace(usual, because=columns)
         else:
             first = self._searched(data, columns)
         limit = self.settings.value("memory_limit")
@@ -236,8 +239,8 @@ class ChoosingRecipe(Recipe):
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
             return Candidate("newton", {}, f"{columns}, and too few different rows{of_class} to choose by")
-        if source.n_features > _NARROW:
-            return self._compared(sample, columns, seed)
+        if source.is_sparse and source.n_features > _NARROW:
+            return self._compared(sample, columns, source)
         # columns that are scaled already, or sparse, stay as they are
         keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         found = arena.climb(MapChoice("none") if keeps else STANDARD)
@@ -248,7 +251,7 @@ class ChoosingRecipe(Recipe):
             settings = self._settings(found.chosen.setting, data)
             return Candidate("cells", settings, because, found.compared, instead)
         if source.n_rows <= KNOWN * sample.rows.n_rows:
-            expected = arena.variance * found.expected.score, arena.variance * found.expected.error
+            expected = sample.variance * found.expected.score, sample.variance * found.expected.error
         return Candidate("newton", instead, because, found.compared, expected=expected)
 
     def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
@@ -268,7 +271,7 @@ class ChoosingRecipe(Recipe):
         is_exact = chosen.kind == "exact"
         weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
         if kernel is None:
-            return {"features": "linear", "scale": AUTO if transform == "none" else transform, **weight}
+            return {"features": "linear", "scale": transform, **weight}
         # rows that are stored scaled are standardised by a map alone, and there is none without a metric
         keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
         settings: dict[str, Any] = {
@@ -282,31 +285,45 @@ class ChoosingRecipe(Recipe):
     def _unit(self) -> str:
         return "squared error" if self.task == "regression" else "log loss"
 
-    def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
-        """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
-        from distkern.choose.choice import TriedSetting, is_better
+    def _compared(self, sample: FoldedSample, columns: str, source: AbstractSource) -> Candidate:
+        """The linear machine of sparse rows, unless kernels at landmarks lose less by two standard errors."""
+        from distkern.choose.choice import is_better
+        from distkern.choose.ladder import KNOWN
         from distkern.core.progress import at_step
 
-        candidates = [_LINEAR, Candidate("newton")]
-        n_classes = 0 if sample.classes is None else len(sample.classes)
+        names = [_LINEAR] if source.n_features >= _WIDE else [_LINEAR, Candidate("newton")]
         tried = []
-        for number, one in enumerate(candidates):
-            at_step(one.description, number, len(candidates))
-            made = self.made(one, n_classes).set_params(random_state=seed)
-            tried.append(TriedSetting(one, sample.losses(made)))
-        straight, over_landmarks = tried
+        for number, one in enumerate(names):
+            at_step(one.description, number, len(names))
+            tried.append(self._with_nu(one, sample))
+        chosen = tried[0] if len(tried) == 1 or not is_better(tried[1], tried[0]) else tried[1]
+        compared = tuple(Compared(one.setting.description, one.score, chosen=one is chosen) for one in tried)
+        expected = None
+        if source.n_rows <= KNOWN * sample.rows.n_rows:
+            expected = sample.variance * chosen.score, sample.variance * chosen.error
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
-        chosen = over_landmarks if is_better(over_landmarks, straight) else straight
-        compared = tuple(
-            Compared(one.setting.description, one.score, chosen=one is chosen)
-            for one in (straight, over_landmarks)
-        )
-        return replace(chosen.setting, because=because, compared=compared)
+        return replace(chosen.setting, because=because, compared=compared, expected=expected)
+
+    def _with_nu(self, candidate: Candidate, sample: FoldedSample) -> TriedSetting[Candidate]:
+        """The candidate with the best nu; a large one leaves the shares of classes, or the mean."""
+        from distkern.choose.choice import TriedSetting, walk
+
+        state = self.settings.value("random_state")
+        seed = state if isinstance(state, int) else 0
+        n_classes = 0 if sample.classes is None else len(sample.classes)
+
+        @cache
+        def at(move: int) -> TriedSetting[Candidate]:
+            one = replace(candidate, settings={**candidate.settings, "nu": _FIRST_NU * 10.0**move})
+            made = self.made(one, n_classes).set_params(random_state=seed)
+            return TriedSetting(one, sample.losses(made))
+
+        return walk(at, (1, -1))
 
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
         is_given = self.settings.value("search") is None or self.settings.value("algorithm") != AUTO
-        if is_given or source.n_features > _NARROW:
+        if is_given or (source.is_sparse and source.n_features > _NARROW):
             return 0
         return self._arena_sizes(source).bytes_for(source)
 
@@ -397,7 +414,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
     :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
     log loss on rows that are held out; see :func:`distkern.choose.ladder.climb`. With more columns it decides
-    between the first two, and sparse rows of 16,384 columns or more get the linear one. Cells that do not
+    between the first two; sparse rows of 16,384 columns or more get the linear one. Cells that do not
     fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
     the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit
     alone. ``algorithm`` names one of them instead.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractCoresetClassifier
+from distkern.estimators.base import AbstractClassifier
+from distkern.model.features import LandmarkModel
 from distkern.solvers.avm import AVM
 
 
-class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
-    """Approximation vector machine: gradients moved to landmarks (Le et al. 2017; Tan et al. 2019).
+class AVMClassifier(AbstractClassifier, solver=AVM):
+    """Kernel classifier by the approximation vector machine (Le et al. 2017; Tan et al. 2019).
 
-    Minimises the objective of :class:`CSVRGClassifier` with steps 1/t, so that ``lam`` is 1 / lambda of
-    Le et al. Cheaper for each pass than CSVRG and slower to converge: O(1/t).
+    Minimises the objective of :class:`CSVRGClassifier` by stochastic gradients that are moved to landmarks,
+    with steps 1/t; ``lam`` is 1 / lambda of Le et al. A pass costs less than a pass of CSVRG, but convergence
+    is slower: O(1/t).
 
     Examples
     --------
@@ -19,3 +21,5 @@ class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
     >>> AVMClassifier(gamma=4.0, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+
+    kind = LandmarkModel

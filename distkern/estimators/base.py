@@ -1,20 +1,19 @@
-"""The kinds of targets: what classifiers share, and what regressors do.
+"""Classifiers and regressors: the base classes of the estimators by the kind of their targets.
 
-An estimator is made as ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)``, which gives it the
-solver's name and hyperparameters. One that derives from :class:`AbstractClassifier` or
-:class:`AbstractRegressor` alone, and not from the classes for a family of solvers in ``features.py``, must
-give:
+A line such as ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` makes an estimator with the
+solver's name and hyperparameters. A class that derives directly from :class:`AbstractClassifier` or
+:class:`AbstractRegressor` must give:
 
-    kind                          the kind of its models, see :mod:`distkern.model.value`
-    name, hyperparameters         where no solver says them
+    kind                          class of its fitted models, see :mod:`distkern.model.value`
+    name, hyperparameters         if no solver declares them
 
 It may give:
 
-    beside, loss_of, name_with    hyperparameters and name that the solver does not say
-    left_open                     hyperparameters that the rows decide
-    task, most_classes            the task of its data sets; classes that it tells apart at most
-    recipe                        how it learns, where that is more than its settings
-    stored_params, changed        hyperparameters of a model's file; those that were set
+    extra_parameters, loss_of, name_with    hyperparameters and name that the solver does not declare
+    left_open                     hyperparameters that depend on the rows
+    task, most_classes            task of its data sets; largest number of classes
+    recipe                        how it learns, if that is more than its settings
+    stored_params, changed        hyperparameters in a model's file; those that differ from their defaults
 """
 
 from __future__ import annotations
@@ -35,9 +34,10 @@ from distkern.core.targets import plain_targets
 from distkern.estimators.declared import available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.losses import find_loss
+from distkern.model.features import ExplicitModel
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
-from distkern.runs.arrays import refuse_lazy
+from distkern.runs.given import refuse_lazy
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Explainable:
-    """What classifiers and regressors share."""
+    """Adds :meth:`explain` to classifiers and regressors."""
 
     _fitted: Callable[[], FittedModel]
 
@@ -62,27 +62,38 @@ class Explainable:
         max_samples: int = 2000,
         random_state: int = 0,
     ) -> Explanation:
-        """Permutation importances of the columns and partial dependence on them, on a sample of rows.
+        """Compute permutation importances and partial dependence on a sample of rows.
 
-        A column of a table is permuted as a whole, and set to a value of the table. Only the sample is held.
+        The columns of a table are permuted as a whole, and partial dependence sets them to values of the
+        table. Only the sample is held in memory.
 
         Parameters
         ----------
-        X, y : rows and labels or targets as ``fit`` takes them, best such as it has not seen; of a data set
-            its test rows, if it has some
-        features : names or positions of the columns that are looked at; None: up to 30, those of the largest
-            weight in a learned metric, else of the largest variance, and for partial dependence the five
-            that cost most
-        grid_resolution : values of a column for partial dependence, at most: quantiles from 5 to 95 %, or the
-            categories of most rows
-        n_repeats : permutations of each column
-        max_samples : rows, at most, and at most 8 MiB of them
-        random_state : seed of the sample and of the permutations
+        X, y : array-like, frame, Dask collection, Split or Dataset
+            Rows with labels or targets, as ``fit`` takes them; preferably rows that were not used to fit. The
+            test rows of a data set are used if it has any.
+        features : list of str or int, default=None
+            Names or positions of the columns to measure. None: up to 30 columns, those with the largest
+            weight in the learned metric or else the largest variance; partial dependence for the five most
+            important.
+        grid_resolution : int, default=20
+            Largest number of values in a partial dependence curve: quantiles from 5 to 95 %, or the most
+            frequent categories.
+        n_repeats : int, default=5
+            Permutations of each column.
+        max_samples : int, default=2000
+            Largest number of rows; the sample also takes at most 8 MiB.
+        random_state : int, default=0
+            Seed of the sample and the permutations.
+
+        Returns
+        -------
+        explanation : Explanation
 
         Raises
         ------
         InputError or ValueError
-            If an argument is not usable or nothing can be measured; the message says why.
+            If an argument is invalid or nothing can be measured; the message says why.
         """
         from distkern.estimators.explained import explanation_of
 
@@ -98,24 +109,24 @@ class Explainable:
         )
 
 
-def _goes_on(estimator: AbstractEstimator) -> bool:
+def _supports_partial_fit(estimator: AbstractEstimator) -> bool:
     try:
         rule = estimator.recipe().solver.updates
     except InputError:
-        # fit says what is wrong
+        # fit reports what is wrong
         return True
     if not rule.reads_old:
         return True
     hint = f"use {rule.alone_with}, or " if rule.alone_with else ""
-    why = f"no partial_fit, as {estimator.name} reads the old rows again"
+    why = f"no partial_fit, because updates of {estimator.name} read the old rows again"
     raise AttributeError(f"{why}: {hint}fit and update(X, y, old=...)")
 
 
 class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
-    """A classifier f(x) = basis(x) @ coefficients_ + constants_, binary or one-vs-rest."""
+    """A binary or one-vs-rest classifier f(x) = basis(x) @ coefficients_ + constants_."""
 
     task = "classification"
-    beside: ClassVar[Mapping[str, Parameter | None]] = {
+    extra_parameters: ClassVar[Mapping[str, Parameter | None]] = {
         "class_weight": CLASS_WEIGHT,
         "threshold": THRESHOLD,
         "scale": SCALE,
@@ -128,24 +139,31 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("binary", "classes"), loss.default)}
 
-    @available_if(_goes_on)
+    @available_if(_supports_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
+        """Fit on a batch of rows: the first call is ``fit``, later calls are ``update``.
 
-        What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
-        :meth:`update` says what the model then minimises: Newton with the square loss and up to 2,048
-        functions ends where a fit to all rows with the choices of the first batch does.
+        The first batch decides everything that a fit chooses: scaling, landmarks, and hyperparameters set to
+        "auto". :meth:`update` describes what the model then minimises. Newton with the square loss and at
+        most 2,048 basis functions reaches the same model as a fit on all rows with the choices of the first
+        batch.
 
         Parameters
         ----------
-        X, y, sample_weight : rows in memory, as ``update`` takes them
-        classes : all labels there are; None: those of the first batch, which has rows of each of them
+        X, y, sample_weight : array-like
+            Rows in memory, as ``update`` takes them.
+        classes : array-like, default=None
+            All labels; None: the labels of the first batch, which must contain rows of every class.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         InputError
-            If the first batch has other labels than the classes, or a later one has a label that is not among
-            them; if Newton has more functions; as :meth:`fit` and :meth:`update` do.
+            If the labels of the first batch differ from ``classes``, a later batch has an unknown label, or
+            Newton has more basis functions; also as :meth:`fit` and :meth:`update` do.
         """
         refuse_lazy(X)
         if self._model is not None:
@@ -163,23 +181,23 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
                 raise InputError(
                     f"the first batch has no row of class {missing[0]!r}",
                     where="classes",
-                    hint="begin with a batch that has rows of every class",
+                    hint="give a first batch with rows of every class",
                 )
             if unknown:
                 raise InputError(
                     f"label {unknown[0]!r} is not among the classes",
                     where="y",
-                    hint=f"correct it, or give it too: {plain_labels(known)}",
+                    hint=f"correct it, or add it to classes: {plain_labels(known)}",
                 )
         return self.fit(X, y, sample_weight)
 
     def _check_known(self, classes: Any) -> None:
-        """Refuse classes of a later batch that are not those of the model."""
+        """Refuse ``classes`` of a later batch that differ from the model's."""
         if classes is not None and not np.array_equal(
             np.unique(plain_targets(classes, "classes")), self._classes()
         ):
             raise InputError(
-                "is not what the first call gave",
+                "differs from the classes of the first call",
                 where="classes",
                 hint=f"leave it out: {plain_labels(self._classes())}",
             )
@@ -195,19 +213,23 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     @property
     def threshold_(self) -> float | None:
-        """The probability from which on the second of two classes is predicted: the one that was given, or
-        w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value says the class."""
+        """Probability from which the second of two classes is predicted: the given threshold, or w_0 / (w_0 +
+        w_1) with class weights w; None if the sign of the decision value decides.
+        """
         return self.model_.threshold
 
     # -- prediction
 
     def decision_function(self, X: Any) -> Any:
-        """f(x): (n_rows,) for two classes, else (n_rows, n_classes); lazy for Dask arrays and splits."""
+        """Compute f(x): (n_rows,) for two classes, otherwise (n_rows, n_classes).
+
+        The result is lazy for Dask collections and splits.
+        """
         n_classes = len(self._classes())
         return self._map(X, "decision", np.float64, None if n_classes == 2 else n_classes)
 
     def predict(self, X: Any) -> Any:
-        """Labels (n_rows,); lazy for Dask arrays and splits."""
+        """Predict labels, (n_rows,); lazy for Dask collections and splits."""
         return self._map(X, "label", self._classes().dtype, None)
 
     def _classes(self) -> NDArray[Any]:
@@ -228,15 +250,16 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     @available_if(lambda estimator: estimator._has_probabilities())
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities (n_rows, n_classes), where the model has them; lazy as predict.
+        """Predict class probabilities, (n_rows, n_classes), if the model has them; lazy as :meth:`predict`.
 
-        They are those of rows as they are, weighted by ``sample_weight``, whatever ``class_weight`` is.
+        The probabilities are for rows as they occur, weighted by ``sample_weight``; ``class_weight`` does not
+        change them.
         """
         return self._map(X, "probability", np.float64, len(self._classes()))
 
     @in_python
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy on arrays, or on a split of a data set, which has its own labels."""
+        """Return the accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
 
         from distkern.engine.dask.arrays import accuracy
@@ -247,10 +270,10 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
 
 class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
-    """A regressor f(x) = basis(x) @ coefficients_ + constants_; several quantiles have one output each."""
+    """A regressor f(x) = basis(x) @ coefficients_ + constants_ with one output for each quantile."""
 
     task = "regression"
-    beside: ClassVar[Mapping[str, Parameter | None]] = {
+    extra_parameters: ClassVar[Mapping[str, Parameter | None]] = {
         "scale": SCALE,
         "metric": METRIC,
         "random_state": RANDOM_STATE,
@@ -265,24 +288,54 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("real",), "square")}
 
-    @available_if(_goes_on)
+    @available_if(_supports_partial_fit)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
+        """Fit on a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
         refuse_lazy(X)
         learn = self.fit if self._model is None else self.update
         return learn(X, y, sample_weight)
 
     def predict(self, X: Any) -> Any:
-        """Predictions (n_rows,), or (n_rows, n_quantiles); lazy for Dask arrays and splits."""
+        """Predict targets, (n_rows,) or (n_rows, n_quantiles); lazy for Dask collections and splits."""
         outputs = self._fitted().n_outputs
         return self._map(X, "decision", np.float64, None if outputs == 1 else outputs)
 
     @in_python
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R^2 on arrays, or on a split of a data set, which has its own targets."""
+        """Return R^2 on arrays, or on a split of a data set, which has its own targets."""
         from sklearn.metrics import r2_score
 
         from distkern.engine.dask.arrays import r2
         from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), self.predict, X, y, sample_weight, "r2", r2, r2_score)
+
+
+class AbstractExplicitClassifier(AbstractClassifier):
+    """A linear classifier over explicit features."""
+
+    kind = ExplicitModel
+
+
+class AbstractFunctionalRegressor(AbstractRegressor):
+    """A regressor f = target_center_ + target_scale_ g, where g minimises the unitless objective
+
+    mean_i s_i l(g(x_i), (y_i - target_center_) / target_scale_) + nu/2 |g|^2.
+
+    Loss constants that are residuals are given in the units of the targets and divided by target_scale_. The
+    first term is therefore the mean loss in those units, divided by target_scale_^2 for the square and Huber
+    losses and by target_scale_ for the others.
+
+    Predicted quantiles are sorted in each row so that they do not cross, see
+    :func:`~distkern.model.prediction.rearranged`; the objective uses g unsorted.
+    """
+
+
+class AbstractExplicitRegressor(AbstractFunctionalRegressor):
+    """A linear regressor over explicit features.
+
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
+    """
+
+    kind = ExplicitModel

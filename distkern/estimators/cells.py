@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from distkern.core import blas
 from distkern.core.parameters import AUTO
-from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import AbstractFunctionalRegressor
 from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.model.cells import CellModel
 from distkern.runs.data import TrainingData
@@ -28,12 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellRecipe(Recipe):
-    """How machines in cells are learned: what is open is searched before the run.
+    """How machines in cells are learned: open settings are searched before the run.
 
     Attributes
     ----------
-    search_result : what a search has chosen; None where everything is given, or where rows say nothing
-    reports_score : whether the score on held-out rows is measured also where nothing else needs these
+    search_result : the machine that a search chose; None if everything is given or the rows do not allow a
+        search
+    reports_score : whether to measure the score on held-out rows even if nothing else needs these rows
     """
 
     search_result: TriedMachine | None = None
@@ -43,7 +43,7 @@ class CellRecipe(Recipe):
         cells = cast("Cells", self.solver)
         if self.search_result is not None or not cells.space.is_open(data.source.n_features):
             return self
-        # models that are loaded have no use for it
+        # a loaded model predicts without this import
         from distkern.estimators.arena import Arena
 
         with blas.single_threaded():
@@ -54,7 +54,7 @@ class CellRecipe(Recipe):
                 return self
             space, loss = cells.space, cells.risk.loss
             assert isinstance(loss, AbstractDualLoss)
-            # ridges are of rows whose mean weight is 1
+            # ridges are for rows with mean weight 1
             ridges = None if isinstance(cells.C, str) else (1.0 / (cells.C * mean),)
             maps = space.maps(data.source.n_features)
             found = arena.exact(maps, space.kernels, ridges, loss, is_wide=space.gamma == AUTO)
@@ -81,7 +81,7 @@ class CellRecipe(Recipe):
 
 
 class AbstractCells(AbstractEstimator):
-    """What the classifier and the regressor share."""
+    """Base of the classifier and the regressor."""
 
     kind = CellModel
 
@@ -90,15 +90,15 @@ class AbstractCells(AbstractEstimator):
 
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
-        """The weight of each feature in the learned metric, (d,), their sum 1; there are none without one.
+        """Weight of each feature in the learned metric, (d,), with sum 1; missing without a metric.
 
-        The variance of the scaled feature times its entry on the diagonal of the metric, which is the average
-        squared slope of the targets along it (Radhakrishnan et al. 2024). It is no measure
-        of what the model would lose without the feature.
+        The weight is the variance of the scaled feature times its diagonal entry of the metric, which is the
+        average squared slope of the targets along it (Radhakrishnan et al. 2024). It does not measure what
+        the model would lose without the feature.
         """
         found = self.model_.metric_importances
         if found is None:
-            raise AttributeError("no metric was learned")
+            raise AttributeError("the model has no learned metric")
         return found
 
     @property
@@ -108,7 +108,7 @@ class AbstractCells(AbstractEstimator):
 
     @property
     def cost_(self) -> float:
-        """C."""
+        """The value of C."""
         return self._cells.settled.cost
 
     @property
@@ -119,18 +119,18 @@ class AbstractCells(AbstractEstimator):
 
 
 class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
-    """An exact kernel machine in each cell of the rows, several classes by one-vs-rest.
+    """Exact kernel machines in cells of the input, with several classes by one-vs-rest.
 
-    The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
-    1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell. s_i
-    is the weight of a row times that of its class: a row of weight 2 is one that is there twice, and doubled
-    weights are a doubled C. The largest C s_i that is solved is 10^10.
+    The rows are divided into cells of at most ``max_cell_rows`` rows. The machine of a cell minimises 1/2
+    |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows, and predicts new rows in that cell. s_i is the weight of
+    a row times the weight of its class: a row of weight 2 equals two rows, and doubling all weights doubles
+    C. C s_i is limited to 10^10.
 
-    The losses are no likelihoods. With ``probability=True`` some cells are solved once more without a fifth
-    of their rows, and ``predict_proba`` is a sigmoid of the decision values that is fitted to these (Platt
-    1999); of several classes one each, to one power (Guo et al. 2017), made to sum to 1, so that a row's
-    likeliest class may differ from its label where they are close. Weights of classes do not count in it,
-    those of rows do.
+    The losses are not likelihoods. With ``probability=True`` some cells are solved again without a fifth of
+    their rows, and ``predict_proba`` is a sigmoid of the decision values fitted to those rows (Platt 1999).
+    Several classes have one sigmoid each and a common power (Guo et al. 2017), normalised to sum 1, so the
+    most probable class can differ from the predicted label if both are close. Sample weights count in this
+    fit; class weights do not.
 
     Examples
     --------
@@ -140,13 +140,17 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
     True
     """
 
-    beside: ClassVar = {"class_weight": CLASS_WEIGHT, "threshold": THRESHOLD, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {
+        "class_weight": CLASS_WEIGHT,
+        "threshold": THRESHOLD,
+        "random_state": RANDOM_STATE,
+    }
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
-    """An exact kernel machine in each cell of the rows, for real targets.
+    """Exact kernel machines in cells of the input, for real targets.
 
-    f = target_center_ + target_scale_ g, see :class:`CellClassifier` for what g minimises.
+    f = target_center_ + target_scale_ g, where g minimises the objective of :class:`CellClassifier`.
 
     Examples
     --------
@@ -155,4 +159,4 @@ class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
     True
     """
 
-    beside: ClassVar = {"probability": None, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {"probability": None, "random_state": RANDOM_STATE}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractCoresetClassifier
-from distkern.model.csvrg import CSVRGModel
+from distkern.estimators.base import AbstractClassifier
+from distkern.model.features import CSVRGModel
 from distkern.solvers.csvrg import CSVRG
 
 
-class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
-    """Kernel machine trained by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
+class CSVRGClassifier(AbstractClassifier, solver=CSVRG):
+    """Kernel classifier by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
-    landmarks, for losses without kinks with linear convergence to the optimum of that span; with
-    ``projection=True``, as in the paper, to a fixed point whose distance is that of the rows from their
-    landmarks. Several classes are learnt one-vs-rest over the same landmarks, sharing every kernel row.
+    landmarks. For smooth losses it converges linearly to the optimum of that span. With ``projection=True``,
+    as in the paper, it converges to a fixed point whose distance from the optimum depends on the distance of
+    the rows from their landmarks. Several classes are learned one-vs-rest over the same landmarks and share
+    every kernel row.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What an estimator declares: hyperparameters, the solver most of them come from, the kind of its models.
+"""Declarations of an estimator: its hyperparameters, its solver, and the kind of its models.
 
-The fields of the model that have a help (:func:`~distkern.model.fields.fitted`) are attributes of the
-estimator, with an underscore behind their name, and lines of its docstring's table.
+Each field of the model with a help text (:func:`~distkern.model.fields.fitted`) becomes an attribute of the
+estimator with a trailing underscore, and a row of the docstring's table.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from distkern.model.value import FittedModel
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
 
-#: annotations -> types as docstrings write them
+#: annotation -> type in docstrings
 _TYPES = {"NDArray": "ndarray", "Mapping": "dict", "Floats": "ndarray", "Any": "object"}
 _WIDTH = 96
 _EXAMPLES = "\nExamples\n"
-#: methods for users, in the order in which they are used; each estimator has some of them
+#: public methods in the order of their use; an estimator has some of them
 METHODS = (
     "fit",
     "fit_predict",
@@ -57,13 +57,13 @@ METHODS = (
 
 
 def with_parameters(text: str, parameters: Mapping[str, Parameter]) -> str:
-    """The docstring of a class with the table of its hyperparameters, before its examples."""
+    """Return a class docstring with the table of the hyperparameters before the examples."""
     table = {name: (one.docstring_type, one.help) for name, one in parameters.items()}
     return _with_table(inspect.cleandoc(text), "Parameters", table)
 
 
 def with_attributes(kind: type[Any]) -> str:
-    """The docstring of a class with the table of its fitted attributes, before its examples."""
+    """Return a class docstring with the table of the fitted attributes before the examples."""
     return _with_table(
         kind.__doc__ or "",
         "Attributes",
@@ -72,8 +72,11 @@ def with_attributes(kind: type[Any]) -> str:
 
 
 def attributes_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
-    """Name, type and meaning of each fitted attribute of a class: fields of its own kind of model, its
-    properties, then fields of all models and of their columns."""
+    """Yield name, type and meaning of each fitted attribute of a class.
+
+    Fields of its own kind of model come first, then its properties, then fields of all models and their
+    columns.
+    """
     seen: set[str] = set()
     own: list[tuple[str, str, str]] = []
     common: list[tuple[str, str, str]] = []
@@ -91,14 +94,13 @@ def _properties_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
     for base in kind.__mro__:
         for name, one in vars(base).items():
             if isinstance(one, property) and name.endswith("_") and not name.startswith("_"):
-                told = inspect.getdoc(getattr(kind, name)) or ""
-                meaning = " ".join(told.partition("\n\n")[0].split()).removesuffix(".")
+                summary = (inspect.getdoc(getattr(kind, name)) or "").partition("\n\n")[0]
+                meaning = " ".join(summary.split()).removesuffix(".")
                 yield name, annotation_of(kind, name), meaning
 
 
 def _fields_of(kind: type[Any]) -> Iterator[tuple[type[Any], str, Fitted]]:
-    """The class that declares each shown field of an estimator's models or columns, the nearest one first;
-    its name and what is said of it."""
+    """Yield the declaring class, name and declaration of each shown field, the nearest class first."""
     for model in (kind.kind, Columns):
         known = fitted_fields(model, getattr(kind, "task", "any"))
         for owner in model.__mro__:
@@ -109,13 +111,13 @@ def _fields_of(kind: type[Any]) -> Iterator[tuple[type[Any], str, Fitted]]:
 
 def _field_annotation(owner: type[Any], field: str, one: Fitted) -> str:
     annotation = str(owner.__annotations__[field])
-    # there is no attribute without a value, or all models of the task have one
+    # the attribute is missing without a value, or every model of the task has one
     is_there = one.task is not None or not one.always
     return annotation.removesuffix(" | None") if is_there else annotation
 
 
 def annotation_of(kind: type[Any], name: str) -> str:
-    """The annotation of a fitted attribute or property of a class, as its source has it."""
+    """Return the annotation of a fitted attribute or property, as written in the source."""
     for base in kind.__mro__:
         own = vars(base).get(name)
         if isinstance(own, property) and own.fget is not None:
@@ -127,7 +129,7 @@ def annotation_of(kind: type[Any], name: str) -> str:
 
 
 def home_of(kind: type[Any], name: str) -> str:
-    """The module in which an attribute or property of a class is annotated."""
+    """Return the module that annotates an attribute or property."""
     for base in kind.__mro__:
         if isinstance(vars(base).get(name), property):
             return base.__module__
@@ -138,7 +140,7 @@ def home_of(kind: type[Any], name: str) -> str:
 
 
 def docstring_type(annotation: str) -> str:
-    """An annotation as docstrings write it.
+    """Return an annotation in the notation of docstrings.
 
     >>> docstring_type("NDArray[np.float64] | None")
     'ndarray or None'
@@ -158,23 +160,33 @@ def _with_table(text: str, title: str, table: Mapping[str, tuple[str, str]]) -> 
         written = docstring_type(of_type) if title == "Attributes" else of_type
         lines.append(f"{name} : {written}")
         lines += textwrap.wrap(
-            meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+            _sentence(meaning),
+            _WIDTH,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_long_words=False,
         )
     before, mark, examples = text.partition(_EXAMPLES)
     listed = "\n".join(lines)
     return f"{before.rstrip()}\n\n{title}\n{'-' * len(title)}\n{listed}\n{mark}{examples}"
 
 
-def shown(model: Any, names: Iterable[str]) -> list[str]:
-    """Of all names of an estimator its hyperparameters, fitted attributes and methods for users.
+def _sentence(help: str) -> str:
+    """Return a help text with a capital letter, unless it begins with a symbol, and a full stop."""
+    capital = re.sub(r"^[a-z]{2,}(?= )", lambda word: word[0].capitalize(), help)
+    return capital if capital.endswith((".", "?")) else f"{capital}."
 
-    Names that begin with an underscore stay: Python's own come with them.
+
+def shown(model: Any, names: Iterable[str]) -> list[str]:
+    """Keep the hyperparameters, fitted attributes and public methods among an estimator's names.
+
+    Names with a leading underscore stay because Python's own have one.
     """
 
     def is_shown(name: str) -> bool:
         if name.startswith("_") or name in model.hyperparameters:
             return True
-        # scikit-learn's way to say that there is no model yet, or that this loss gives no probabilities
+        # hasattr is False before fit, and for methods that the loss does not support
         return (name.endswith("_") or name in METHODS) and hasattr(model, name)
 
     return [name for name in names if is_shown(name)]
@@ -184,9 +196,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Available:
-    """A method that exists where ``check`` of the object does not raise.
+    """A method that is missing if ``check`` of the object raises.
 
-    scikit-learn's own descriptor raises "has no attribute" and leaves the reason to the error's cause.
+    scikit-learn's own descriptor raises "has no attribute" and hides the reason in the error's cause.
     """
 
     def __init__(self, fn: Callable[..., Any], check: Callable[[Any], object]) -> None:
@@ -201,8 +213,7 @@ class _Available:
 
 
 def available_if(check: Callable[[Any], object]) -> Callable[[Method], Method]:
-    """Decorate a method: ``check`` of the object raises :class:`AttributeError` with the reason where there
-    is none."""
+    """Decorate a method that some objects lack: ``check`` raises :class:`AttributeError` with the reason."""
 
     def decorate(method: Method) -> Method:
         found: Any = _Available(method, check)
@@ -212,7 +223,7 @@ def available_if(check: Callable[[Any], object]) -> Callable[[Method], Method]:
 
 
 class FittedAttribute:
-    """A fitted estimator's attribute, which reads the field of the model; before ``fit`` there is none."""
+    """An attribute that reads a field of the fitted model; it is missing before ``fit``."""
 
     def __init__(self, name: str, one: Fitted, *, of_columns: bool) -> None:
         self._name, self._one, self._of_columns = name, one, of_columns
@@ -228,31 +239,33 @@ class FittedAttribute:
         raise AttributeError(f"{type(estimator).__name__} has no {self._name}_")
 
     def __set__(self, estimator: Any, value: Any) -> None:
-        raise AttributeError(f"{self._name}_ is of the fitted model, which does not change: fit another one")
+        raise AttributeError(f"{self._name}_ belongs to the fitted model and cannot be set: fit again")
 
 
 class HyperparameterMixin:
-    """What an object with hyperparameters and a model can do with them.
+    """Hyperparameters, constructor and fitted attributes of an estimator.
 
-    ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` has the solver's name and
-    hyperparameters, and those of its kind of targets (:attr:`beside`); others name theirs in
-    ``hyperparameters``.
+    ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` gets its name and hyperparameters from
+    the solver and from :attr:`extra_parameters`. Other classes set ``hyperparameters`` themselves.
     """
 
-    #: what ``--algorithm`` and models call it
+    #: its name for ``--algorithm`` and in model files
     name: ClassVar[str]
     task: ClassVar[str]
     solver_type: ClassVar[type[Any] | None] = None
-    #: of its models
+    #: class of its models
     kind: ClassVar[type[Any]]
     hyperparameters: ClassVar[dict[str, Parameter]]
-    #: hyperparameters that the solver does not declare, or declares otherwise; None leaves one out
-    beside: ClassVar[Mapping[str, Parameter | None]] = {"scale": SCALE, "random_state": RANDOM_STATE}
-    #: those of all classes below
-    everywhere: ClassVar[Mapping[str, Parameter]] = {}
-    #: what is taken for hyperparameters that the rows decide where they have their defaults
+    #: hyperparameters in addition to the solver's or instead of them; None leaves one out
+    extra_parameters: ClassVar[Mapping[str, Parameter | None]] = {
+        "scale": SCALE,
+        "random_state": RANDOM_STATE,
+    }
+    #: hyperparameters of all subclasses
+    common_parameters: ClassVar[Mapping[str, Parameter]] = {}
+    #: values of hyperparameters that depend on the rows, used if the rows decide nothing
     left_open: ClassVar[Mapping[str, Any]] = {}
-    #: by name, with the underscore
+    #: fitted attribute by name, with the underscore
     fitted_attributes: ClassVar[Mapping[str, Fitted]] = {}
     _model: Any = None
 
@@ -260,17 +273,19 @@ class HyperparameterMixin:
         if solver is not None:
             cls.solver_type = solver
             cls.name = vars(cls).get("name", cls.name_with(solver))
-            cls.hyperparameters = hyperparameters_of(solver, **{**cls.loss_of(solver), **cls.beside})
+            cls.hyperparameters = hyperparameters_of(
+                solver, **{**cls.loss_of(solver), **cls.extra_parameters}
+            )
         super().__init_subclass__(**given)
         if "hyperparameters" in vars(cls):
-            cls.hyperparameters = {**cls.hyperparameters, **cls.everywhere}
+            cls.hyperparameters = {**cls.hyperparameters, **cls.common_parameters}
             cls.fitted_attributes = cls._attributes()
             give_constructor(cls, cls.hyperparameters)
             cls.__doc__ = with_attributes(cls)
 
     @classmethod
     def _attributes(cls) -> dict[str, Fitted]:
-        """The fitted attributes, each of which it is given."""
+        """Set the fitted attributes on the class and return them by name."""
         parts = {True: fitted_fields(Columns), False: fitted_fields(cls.kind, cls.task)}
         for of_columns, known in parts.items():
             for name, one in known.items():
@@ -279,35 +294,34 @@ class HyperparameterMixin:
 
     @classmethod
     def name_with(cls, solver: type[AbstractSolver[Any]]) -> str:
-        """Its name, unless the class gives itself another one."""
+        """Return the name of a class that does not set its own."""
         return solver.name
 
     @classmethod
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
-        """The parameter ``loss``, of a kind of targets where the solver takes several."""
+        """Return the parameter ``loss``, limited to the kind of targets."""
         return {}
 
     def __dir__(self) -> list[str]:
-        # predicting does without
         return shown(self, super().__dir__())
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
 
     def changed(self) -> set[str]:
-        """The hyperparameters that have another value than their default."""
+        """Return the hyperparameters that differ from their defaults."""
         known = self.hyperparameters.items()
         return {name for name, one in known if not is_same(getattr(self, name), one.default)}
 
     def stored_params(self) -> dict[str, Any]:
-        """The hyperparameters as files have them."""
+        """Return the hyperparameters as model files store them."""
         params = {name: getattr(self, name) for name in self.hyperparameters}
-        # data sets have a precision of their own, so files speak of it only where it was asked for
+        # data sets have their own precision, so dtype is stored only if it was given
         return {name: value for name, value in params.items() if name != "dtype" or value != AUTO}
 
 
 def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> None:
-    """Give a class the constructor and the docstring's table that go with its hyperparameters."""
+    """Add the constructor and the docstring's parameter table to a class."""
 
     def __init__(self: Any, **given: Any) -> None:
         for name in given:

@@ -20,14 +20,14 @@ from distkern.engine.dask.arrays import in_turn, is_dask
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.random import RatioModel
 from distkern.runs.data import TrainingData
-from distkern.runs.joined import JoinedRows
 from distkern.runs.recipe import Recipe
+from distkern.runs.sources import JoinedRows
 from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 
 def are_samples(X: Any, y: Any) -> bool:
-    """Whether ``y`` is rows as ``X`` is, and not their labels; it is rows where both are one column."""
+    """Return whether ``y`` holds rows like ``X``, not labels; two single columns are samples."""
     if isinstance(y, Dataset | Split):
         return True
     shape = getattr(y, "shape", None)
@@ -39,18 +39,18 @@ def are_samples(X: Any, y: Any) -> bool:
 
 
 def joined_arrays(P: Any, Q: Any) -> tuple[Any, Any]:
-    """The rows of both, and 1 for those of ``P`` and 0 for those of ``Q``.
+    """Return the rows of both samples, with label 1 for ``P`` and 0 for ``Q``.
 
     Raises
     ------
     InputError
-        If they have other columns, or are not of one kind.
+        If the columns or the types differ.
     """
     if np.shape(P)[1:] != np.shape(Q)[1:]:
         raise InputError(
             f"rows of shape {np.shape(P)[1:]} and of shape {np.shape(Q)[1:]}",
             where="the second sample",
-            hint="give the same columns",
+            hint="give samples with the same columns",
         )
     if is_dask(P, Q):
         return in_turn(P, Q, (1, 0))
@@ -64,31 +64,31 @@ def joined_arrays(P: Any, Q: Any) -> tuple[Any, Any]:
         raise InputError(
             f"a {type(P).__name__} and a {type(Q).__name__}",
             where="the second sample",
-            hint="give two arrays or two sparse matrices, or the rows of both together and their labels",
+            hint="give two arrays or two sparse matrices, or all rows together with their labels",
         )
     return np.concatenate([np.asarray(P), np.asarray(Q)]), labels
 
 
 def joined_splits(P: Split, Q: Split) -> TrainingData:
-    """The rows of two splits, 1 for those of ``P`` and 0 for those of ``Q``.
+    """Return the rows of two splits, with label 1 for ``P`` and 0 for ``Q``.
 
     Raises
     ------
     InputError
-        If they have other columns, or were prepared in another way.
+        If the columns or the scalings differ.
     """
     first, second = P.dataset, Q.dataset
     same = first.n_features == second.n_features and P.is_sparse == Q.is_sparse
     same = same and first.feature_names == second.feature_names
     if not (same and are_alike(first.table, second.table)):
         raise InputError(
-            f"has other columns than {first.path}",
+            f"has different columns from {first.path}",
             where=str(second.path),
             hint="shard files with the same columns",
         )
     if first.scaling != second.scaling:
         raise InputError(
-            f"was scaled in another way than {first.path}",
+            f"was scaled differently from {first.path}",
             where=str(second.path),
             hint="shard both with --scale none, or one file with the sample as its target",
         )
@@ -105,7 +105,7 @@ def joined_splits(P: Split, Q: Split) -> TrainingData:
 
 
 class JoinedSplits(JoinedRows):
-    """The blocks of two splits one after the other, with their weights; targets are 1 and then 0."""
+    """The blocks of two splits, one split after the other, with targets 1 and 0 and their weights."""
 
     def __init__(self, first: Split, second: Split) -> None:
         weighs = not (first.weight_totals is None and second.weight_totals is None)
@@ -116,20 +116,20 @@ class JoinedSplits(JoinedRows):
 
 
 def _labelled(label: int, weighs: bool, block: Block) -> Block:
-    """A block, all of one label, with a weight for each row if some rows have one."""
+    """Return a block with one label for all rows, and with weights if some rows have one."""
     targets: NDArray[np.int32] = np.full(block.n_rows, label, dtype=np.int32)
     weights = np.ones(block.n_rows) if weighs and block.weights is None else block.weights
     return replace(block, targets=targets, weights=weights)
 
 
 class PermutationTest(NamedTuple):
-    """Whether two samples are of one distribution.
+    """Result of a test whether two samples have the same distribution.
 
     Attributes
     ----------
-    statistic : mean of log(p/q) over the rows of p, less that over the rows of q
-    p_value : (1 + permutations with at least that statistic) / (1 + n_permutations)
-    n_permutations : how often the rows were dealt out anew
+    statistic : mean of log(p/q) over the rows of p minus the mean over the rows of q
+    p_value : (1 + number of permutations with at least this statistic) / (1 + n_permutations)
+    n_permutations : number of random permutations
     """
 
     statistic: float
@@ -139,11 +139,11 @@ class PermutationTest(NamedTuple):
 
 @dataclass(frozen=True)
 class RatioRecipe(Recipe):
-    """How the ratio is learned: both samples weigh the same.
+    """How the ratio is learned: both samples have the same total weight.
 
     Attributes
     ----------
-    second : the sample of q, where both are data sets
+    second : the sample of q if both are data sets
     """
 
     second: Split | None = None
@@ -154,20 +154,20 @@ class RatioRecipe(Recipe):
     def check_classes(self, data: TrainingData) -> None:
         if len(data.classes) > 2:
             raise InputError(
-                "Only binary classification is supported. The type of the target is multiclass: the rows are "
-                f"of {len(data.classes)} labels",
+                "Only binary classification is supported. The type of the target is multiclass: the rows "
+                f"have {len(data.classes)} labels",
                 where="y",
-                hint="give two samples, as the rows of two labels or as two arrays",
+                hint="give two samples: rows with two labels, or two arrays",
             )
         super().check_classes(data)
 
     def class_weights(self, data: TrainingData) -> NDArray[np.float64]:
-        """Weights with which both samples weigh the same.
+        """Return weights that give both samples the same total weight.
 
         Raises
         ------
         InputError
-            If no training row with a weight is of one of the labels.
+            If a label has no training row of positive weight.
         """
         absent = data.classes[data.class_totals == 0].tolist()
         if absent:
@@ -181,14 +181,16 @@ class RatioRecipe(Recipe):
 
 
 class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
-    """f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
+    """Estimate f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014,
+    Section 4).
 
-    Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010), whose minimiser without the last term is
-    log(p/q), and its minimum 1 - KL(p, q). Both samples weigh the same, however many rows they have. They are
-    two arrays or data sets, ``fit(P, Q)``, or the rows of two labels, ``fit(X, y)``: p is then the density of
-    the rows of ``classes_[1]``, and with two arrays that of the first.
+    Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010). Without the last term the minimiser is
+    log(p/q) and the minimum is 1 - KL(p, q). Both samples have the same total weight, whatever their sizes.
+    Give two arrays or data sets, ``fit(P, Q)``, or rows with two labels, ``fit(X, y)``. With labels, p is the
+    density of the rows of ``classes_[1]``; with two samples, p is the density of the first.
 
-    As a classifier it predicts the sample of the larger density, and ``decision_function`` is ``log_ratio``.
+    As a classifier it predicts the sample with the larger density, and ``decision_function`` equals
+    ``log_ratio``.
 
     Examples
     --------
@@ -201,7 +203,7 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
 
     most_classes = 2
     kind = RatioModel
-    beside: ClassVar = {"scale": SCALE, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {"scale": SCALE, "random_state": RANDOM_STATE}
     _second: Split | None = None
 
     def recipe(self) -> RatioRecipe:
@@ -219,18 +221,25 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
         finally:
             self._second = None
 
-    # -- what the ratio says
+    # -- the ratio
 
     def log_ratio(self, X: Any) -> Any:
-        """log(p/q), (n_rows,); lazy for Dask arrays and splits."""
+        """Compute log(p/q), (n_rows,); lazy for Dask collections and splits."""
         return self.decision_function(X)
 
     def kl_divergence(self, X: Any, y: Any) -> float:
-        """E_p f - E_q exp(f) + 1 of other rows: at most KL(p, q) in expectation, whatever f is.
+        """Estimate the KL divergence on other rows: E_p f - E_q exp(f) + 1.
+
+        The expectation is at most KL(p, q), whatever f is.
 
         Parameters
         ----------
-        X, y : as of :meth:`permutation_test`
+        X, y : array-like
+            See :meth:`permutation_test`.
+
+        Returns
+        -------
+        kl : float
         """
         values, of_p = self._ratios(X, y)
         return float(values[of_p].mean() - np.exp(values[~of_p]).mean() + 1.0)
@@ -238,23 +247,29 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
     def permutation_test(
         self, X: Any, y: Any, *, n_permutations: int = 999, random_state: Any = None
     ) -> PermutationTest:
-        """Test whether p = q by rows that the model was not fitted on.
+        """Test p = q on rows that were not used to fit.
 
-        The statistic is the mean of f over the rows of p less that over the rows of q, and it is compared
-        with those of rows that are dealt out to p and q at random (Lopez-Paz and Oquab 2017, with f for the
+        The statistic is the mean of f over the rows of p minus the mean over the rows of q. It is compared
+        with the statistics of random divisions of the rows (Lopez-Paz and Oquab 2017, with f as the
         classifier). The p-value is exact, whatever f is, if the rows are independent of the training rows.
 
         Parameters
         ----------
-        X, y : rows and their labels, or a sample of p and one of q; arrays, of which
-            f takes 8 bytes a row
-        n_permutations : how often
-        random_state : of the permutations
+        X, y : array-like
+            Rows and their labels, or a sample of p and a sample of q. f takes 8 bytes for each row.
+        n_permutations : int, default=999
+            Number of random divisions.
+        random_state : int, RandomState or None, default=None
+            Seed of the divisions.
+
+        Returns
+        -------
+        test : PermutationTest
 
         Raises
         ------
         InputError
-            If a label is none of the training rows', or a sample has no rows.
+            If a label is unknown to the model, or a sample has no rows.
         """
         if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
             raise InputError(f"is {n_permutations!r}", where="n_permutations", hint="use 1 or more")
@@ -266,7 +281,7 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
 
         generator = check_random_state(random_state)
         found = statistic(float(values[of_p].sum()))
-        # what differs by rounding alone is not less
+        # a difference within rounding counts as equal
         least = found - 1e-12 * max(1.0, abs(found))
         others = sum(
             statistic(float(values[generator.permutation(n)[:n_p]].sum())) >= least
@@ -275,7 +290,7 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
         return PermutationTest(found, (1 + others) / (1 + n_permutations), int(n_permutations))
 
     def _ratios(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """f of each row, and which rows are of p."""
+        """Return f of each row and whether the row belongs to p."""
         self._fitted()
         if are_samples(X, y):
             parts = [np.asarray(self.log_ratio(part)) for part in (X, y)]
@@ -285,9 +300,9 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
             unknown = ~np.isin(labels, self._classes())
             if unknown.any():
                 raise InputError(
-                    f"label {plain_labels(labels[unknown])[0]!r} is none of the training rows'",
+                    f"label {plain_labels(labels[unknown])[0]!r} is unknown to the model",
                     where="y",
-                    hint=f"they have {plain_labels(self._classes())}",
+                    hint=f"its labels are {plain_labels(self._classes())}",
                 )
             of_p = labels == self._classes()[1]
         if of_p.all() or not of_p.any():

@@ -15,9 +15,8 @@ from distkern.core.parameters import AUTO
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import plain_targets
 from distkern.data.preparation import Preparation
-from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import AbstractFunctionalRegressor
 from distkern.model.columns import Columns
 from distkern.model.further import SavedForUpdate
 from distkern.model.random import RandomModel
@@ -33,10 +32,10 @@ class RowBatch:
 
     Attributes
     ----------
-    targets : class codes or numbers
+    targets : class codes or real targets
     weights : (n_rows,), or None
-    classes : the labels of the codes; None for numbers
-    class_weights : (n_classes,) that the weights have been multiplied with, or None
+    classes : labels of the codes; None for real targets
+    class_weights : (n_classes,) factors already applied to the weights, or None
     """
 
     columns: Columns
@@ -48,7 +47,6 @@ class RowBatch:
 
     @property
     def class_shares(self) -> tuple[float, ...]:
-        """Shares of classes in the weight of the rows."""
         if self.classes is None:
             return ()
         totals = np.bincount(self.targets, self.weights, minlength=len(self.classes))
@@ -56,7 +54,7 @@ class RowBatch:
 
 
 class AbstractBatchLearner(AbstractEstimator):
-    """An estimator that goes on with batches of rows."""
+    """An estimator that learns from batches of rows."""
 
     kind = RandomModel
 
@@ -69,9 +67,9 @@ class AbstractBatchLearner(AbstractEstimator):
         metric = settings.row_metric()
         if self._model is None and (metric or settings.row_scale() not in (AUTO, "none")):
             raise InputError(
-                "a single batch does not tell how far columns spread, or what they say of the targets",
+                "a single batch shows neither the spread of the columns nor their relation to the targets",
                 where="scale" if metric is None else "metric",
-                hint="scale the rows before, or call fit on the first ones",
+                hint="scale the rows first, or call fit on the first batch",
             )
         if settings.given.get("class_weight") == "balanced":
             raise InputError(
@@ -89,11 +87,10 @@ class AbstractBatchLearner(AbstractEstimator):
         return RowBatch(known, rows, targets, weights)
 
     def _continue(self, batch: RowBatch) -> Self:
-        """Steps over one more batch."""
         from distkern.engine.drive import Driver
         from distkern.engine.executors import open_executor
-        from distkern.runs.arrays import ArraySource
-        from distkern.runs.update import further_of
+        from distkern.runs.sources import ArraySource
+        from distkern.runs.updating import further_of
 
         known, before, earlier = self._model, None, SavedForUpdate()
         settings = self._settings() if known is None else known.settings
@@ -155,8 +152,8 @@ class AbstractBatchLearner(AbstractEstimator):
 class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
     """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
-    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch
-    of rows and a new block of random features, which are regenerated from the seed and never stored.
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space. Each step draws a batch
+    of rows and a new block of random features. The features are computed from the seed and never stored.
 
     Examples
     --------
@@ -167,23 +164,31 @@ class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
     """
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
+        """Continue with a batch of rows: one step for every ``batch_size`` rows, and at least one.
 
-        Step sizes count on from batch to batch; the bandwidth is chosen on the first. Arrays only. Nothing is
-        tried for ``nu`` or ``gamma`` "auto": they are as a ``fit`` before has found them, or their defaults;
-        and columns are scaled only as by a ``fit`` before.
+        The step count carries over from batch to batch, and the first batch decides the bandwidth. Nothing is
+        searched: ``nu`` and ``gamma`` set to "auto" keep the values of an earlier ``fit``, or else their
+        defaults. Columns are scaled only as in an earlier ``fit``.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or sparse matrix
-        y : (n_rows,) labels
-        classes : all labels there are, needed in the first call
-        sample_weight : (n_rows,) weights of the losses
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows in memory.
+        y : array-like of shape (n_rows,)
+            Labels.
+        classes : array-like, default=None
+            All labels; required in the first call.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the losses.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         InputError
-            If there is a label that ``classes`` does not hold, or the first call does not give them.
+            If a label is not in ``classes``, or the first call lacks them.
         """
         from distkern.runs.data import of_positive_weight
         from distkern.runs.recipe import given_weights
@@ -207,7 +212,7 @@ class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
             raise InputError(
                 f"label {unseen[0]!r} is not among the classes",
                 where="y",
-                hint=f"classes of the first call: {plain_labels(known)}",
+                hint=f"the classes of the first call are {plain_labels(known)}",
             )
         if weighting := getattr(self, "class_weight", None):
             factors = given_weights(weighting, known, np.ones(len(known)))
@@ -219,8 +224,8 @@ class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
 class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver=DSG):
     """Kernel regressor by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Examples
     --------
@@ -230,6 +235,6 @@ class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver=DSG
     """
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""
+        """Continue with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""
         batch = self._batch(X, y, sample_weight)
         return self._continue(replace(batch, targets=np.asarray(batch.targets, dtype=np.float64)))

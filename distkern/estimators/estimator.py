@@ -1,12 +1,12 @@
-"""What all estimators share: scikit-learn's shell around a recipe and the model that a run makes of it.
+"""The base class of all estimators: a scikit-learn interface to a recipe and a fitted model.
 
-``fit`` resolves the hyperparameters once into a :class:`~distkern.runs.recipe.Recipe`, brings the rows to one
-form and keeps what :func:`~distkern.runs.fitting.run` returns: a :class:`~distkern.model.value.FittedModel`,
-whose fields are the estimator's fitted attributes. To add an estimator, write a file in this folder with a
+``fit`` resolves the hyperparameters into a :class:`~distkern.runs.recipe.Recipe`, converts the rows to a
+common form, and stores the :class:`~distkern.model.value.FittedModel` that :func:`~distkern.runs.fitting.run`
+returns. The model's fields are the fitted attributes. To add an estimator, write a file in this folder with a
 class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
-:class:`~distkern.estimators.base.AbstractRegressor` and says its ``solver`` and its ``kind`` of model, see
-:class:`~distkern.estimators.declared.HyperparameterMixin`; the command line and the contract tests pick it
-up.
+:class:`~distkern.estimators.base.AbstractRegressor` and names its ``solver`` and ``kind`` of model, see
+:class:`~distkern.estimators.declared.HyperparameterMixin`. The command line and the contract tests find it
+there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -25,9 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from distkern.core.errors import InputError
 from distkern.core.python_words import in_python, warn
+from distkern.data.scaling import Scaling
 from distkern.data.store.places import Location, place_of
 from distkern.estimators.declared import HyperparameterMixin
-from distkern.estimators.weighted import Weighted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.given import described, rows_for
@@ -41,40 +41,40 @@ if TYPE_CHECKING:
     from distkern.runs.recipe import Recipe
 
 
-class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: ignore[misc]
-    """A model f(x) = basis(x) @ coefficients_ + constants_ that a solver fits."""
+class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[misc]
+    """A model f(x) = basis(x) @ coefficients_ + constants_ fitted by a solver."""
 
-    everywhere: ClassVar = {"dtype": DTYPE}
-    #: of the data sets it learns from
+    common_parameters: ClassVar = {"dtype": DTYPE}
+    #: task of its data sets
     task: ClassVar[str]
     kind: ClassVar[type[FittedModel]] = FittedModel  # type: ignore[type-abstract]
     _model: FittedModel | None = None
-    #: how many classes it tells apart at most
+    #: largest number of classes
     most_classes: ClassVar[float] = math.inf
 
     # -- fitting
 
     def _settings(self) -> Settings:
-        """The hyperparameters, each cleaned once.
+        """Return the hyperparameters, each cleaned once.
 
         Raises
         ------
         InputError
-            Naming a hyperparameter and its range, or the setting with which it would have an effect.
+            Naming a hyperparameter and its range, or the setting that would give it an effect.
         """
         values = {name: getattr(self, name) for name in self.hyperparameters}
         return Settings.of(self.hyperparameters, values, self.solver_type, self.left_open)
 
     def recipe(self) -> Recipe:
-        """What a run learns by; raises as :meth:`check_parameters`."""
-        # what fits is imported by who fits: predictions of a loaded model do without
+        """Return what a run learns by; raises as :meth:`check_parameters`."""
+        # a loaded model predicts without this import
         from distkern.runs.recipe import Recipe
 
         own = self.name, type(self).__name__, self.task, self.kind, self._settings(), self.stored_params()
         return Recipe(*own)
 
     def check_parameters(self) -> None:
-        """Refuse hyperparameters of the wrong kind or out of range; :class:`InputError` names them."""
+        """Raise :class:`InputError` for hyperparameters of the wrong type or out of range."""
         self.recipe().check()
 
     @in_python
@@ -99,46 +99,47 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         ----------
         X : array-like, sparse matrix, frame, Dask array, Dask frame, Dataset, Split or list of dict
             Rows (n_rows, n_features) in any order. Frames (pandas, Polars, Arrow, Dask) may hold texts, dates
-            and missing values, which become numbers as ``distkern shard`` makes them.
+            and missing values, which become numbers as ``distkern shard`` encodes them.
         y : array-like of shape (n_rows,), default=None
             Labels or targets; data sets have their own.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights s_i >= 0 of the losses, whose sum the objective divides by.
+            Weights s_i >= 0 of the losses. The objective divides by their sum.
         groups : array-like of shape (n_rows,), default=None
             Rows of one group are held out together wherever something is chosen on held-out rows.
         text : list of str, default=()
             Columns of a frame whose words become features.
         categorical : list of str or dict, default=()
-            Columns of a frame that are categories though they hold numbers, with a feature for each value;
-            or column name -> "onehot", "target" (target means) or "drop".
+            Columns of a frame to treat as categories although they hold numbers, with one feature for each
+            value; or column name -> "onehot", "target" (target means) or "drop".
         id : str, default=None
-            Column of a frame that names the rows and is not a feature; frames to predict may lack it.
+            Column of a frame that names the rows. It is not a feature, and frames to predict may lack it.
         eval_set : tuple (X, y) or Split, default=None
-            Rows that are measured after every stage, as ``test_error`` in ``history_``.
+            Rows to evaluate after every stage; ``history_`` has the result as ``test_error``.
         early_stopping : int, default=None
-            End after this many stages without a lower error on ``eval_set`` and keep the best stage's model.
+            Stop after this many stages without a lower error on ``eval_set``, and keep the model of the best
+            stage.
         callbacks : callable or list of callables, default=()
-            Called after every stage with its line of ``history_``; one that returns True ends the fit.
+            Called after every stage with its line of ``history_``. A callback that returns True ends the fit.
         verbose : bool, default=False
-            Show a bar and a line for every stage, in a terminal or a notebook.
+            Show a progress bar and a line for every stage in a terminal or notebook.
 
         Returns
         -------
         self : estimator
-            Fitted.
+            The fitted estimator.
 
         Raises
         ------
         InputError or ValueError
-            If a hyperparameter, a number or a label is not usable; the message names it.
+            If a hyperparameter, a number or a label is invalid; the message names it.
         DivergenceError
             If the objective becomes NaN or infinite, or far exceeds the objective of the zero model.
 
         Warns
         -----
         ConvergenceWarning
-            If the objective ended above that of the zero model or still fell much, or the model is no better
-            than one class for all rows.
+            If the objective ended above that of the zero model or was still falling fast, or the model is no
+            better than predicting one class for all rows.
         """
         from distkern.engine.ending import Stopping
         from distkern.show.terminal import progress_display
@@ -164,12 +165,12 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         executor: AbstractExecutor | None = None,
         **how: Any,
     ) -> Self:
-        """Fit to rows as ``fit`` takes them, on an executor or on the one that suits the rows.
+        """Fit on a given executor, or on the one that suits the rows.
 
         Parameters
         ----------
-        test : rows that are measured after each stage: a split, or what ``eval_set`` may be
-        how : the rest of a :class:`~distkern.runs.fitting.RunPlace`
+        test : Split, or what ``eval_set`` may be: rows to evaluate after each stage
+        how : the remaining fields of :class:`~distkern.runs.fitting.RunPlace`
         """
         from distkern.runs.fitting import RunPlace, run
         from distkern.runs.learned import training_rows
@@ -182,7 +183,7 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         return self
 
     def named(self, split: Split) -> AbstractEstimator:
-        """What ``tune`` tunes for a split: the estimator itself, or the one that it chooses for the rows."""
+        """Return the estimator that ``tune`` tunes for a split: this one, or its choice for the rows."""
         return self
 
     @in_python
@@ -195,25 +196,27 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         old: Any = None,
         verbose: bool = False,
     ) -> Self:
-        """Learn from new rows, going on from what has been learned.
+        """Update the fitted model with new rows.
 
-        Landmarks, gamma, scaling, maps, encodings and weights of classes stay what they are, and so do the
-        hyperparameters. What the updated model minimises depends on the algorithm:
+        Landmarks, gamma, scaling, maps, encodings, class weights and hyperparameters do not change. What the
+        updated model minimises depends on the algorithm:
 
-        - Newton with the square loss, where it has made the matrix of all rows for up to 2,048 functions: of
-          its objective over old and new rows, exactly. The old rows are not needed.
-        - Newton with other losses, RBCD, SVRG and CSVRG: likewise, and they read the old rows again.
-        - Cells: the machines of cells that get new rows are solved again from their old and new rows, all
-          others stay to the bit, and so do map, kernel, C and the sigmoids of probabilities.
-        - DSG, Pegasos, AVM, NORMA and SBMD go on with the steps of their papers over the new rows, counting
-          on: the expected loss over the stream of all rows so far.
+        - Newton with the square loss and at most 2,048 basis functions, if the fit used the matrix of all
+          rows: its objective over old and new rows, exactly. The old rows are not needed.
+        - Newton with other losses, RBCD, SVRG and CSVRG: the same objective. They read the old rows again.
+        - Cells: machines of cells with new rows are solved again on their old and new rows. All other
+          machines, the map, the kernel, C and the sigmoids of the probabilities keep their exact values.
+        - DSG, Pegasos, AVM, NORMA and SBMD: the expected loss over the stream of all rows so far. They
+          continue the steps of their papers over the new rows, and the step count continues too.
 
         Parameters
         ----------
-        X, y, sample_weight : the new rows, as ``fit`` takes them in memory; or a split of a data set
-        old : the rows that it has learned from so far, where they are to be read again: a tuple (X, y) or
-            (X, y, sample_weight), a split, or a list of those
-        verbose : show progress, as ``fit`` does
+        X, y, sample_weight : array-like, frame or Split
+            The new rows in memory, as ``fit`` takes them, or a split of a data set.
+        old : tuple (X, y), tuple (X, y, sample_weight), Split or list of these, default=None
+            All rows that the model has learned from so far, if the algorithm reads them again.
+        verbose : bool, default=False
+            Show progress as ``fit`` does.
 
         Returns
         -------
@@ -222,15 +225,15 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         Raises
         ------
         InputError
-            If the algorithm cannot go on from a model, old rows are missing, or there is a label that the
-            model does not know; the message says what to do instead.
+            If the algorithm has no updates, old rows are missing, or a label is new to the model; the message
+            says what to do instead.
         """
         from distkern.engine.executors import open_executor
         from distkern.runs.fitting import RunPlace
-        from distkern.runs.updating import begun_with
+        from distkern.runs.updating import update_recipe_of
         from distkern.show.terminal import progress_display
 
-        recipe = begun_with(self._fitted(), X, y, sample_weight, old)
+        recipe = update_recipe_of(self._fitted(), X, y, sample_weight, old)
         with ExitStack() as stack:
             listeners: list[Listener] = [stack.enter_context(progress_display())] if verbose else []
             executor = stack.enter_context(open_executor("synchronous"))
@@ -240,65 +243,105 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
     # -- the model
 
     def _fitted(self) -> FittedModel:
-        """The model, with the threshold as it is now; raises scikit-learn's error if there is none."""
+        """Return the model with the current threshold; raise scikit-learn's error before ``fit``."""
         if self._model is None:
             check_is_fitted(self, "coefficients_")
         assert self._model is not None
         wanted = getattr(self, "threshold", None)
-        if self._model.told_params.get("threshold") != wanted:
+        if self._model.saved_params.get("threshold") != wanted:
             # set after the fit
             self._model = self._model.with_threshold(wanted)
         return self._model
 
     @property
     def model_(self) -> FittedModel:
-        """The fitted model as a value, whose fields are the other attributes: what functions of runs take."""
+        """The fitted model as a value with the other attributes as fields, for ``distkern.runs``."""
         if self._model is None:
-            raise AttributeError("there is no model before fit")
+            raise AttributeError("the estimator is not fitted")
         return self._fitted()
 
     @property
     def width_(self) -> int:
-        """Features of a row."""
+        """Number of features in a row."""
         return self.model_.width
 
     @property
     def found_(self) -> Mapping[str, Any]:
-        """The values chosen for hyperparameters that were "auto", by name."""
+        """Values chosen for hyperparameters that were "auto", by name."""
         return {} if self._model is None else self._model.found
 
-    def value(self, name: str) -> Any:
-        """A hyperparameter's value as plain Python has it, after the search if it is one that is searched.
+    # -- weights of linear models
 
-        For one that can be searched and is "auto", it is what was found, or else what is taken where nothing
-        is tried.
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
+
+        f(x) = coef_ @ x + intercept_ with x in its own units, whatever scaling precedes the model. The
+        attribute is missing for kernel machines, for models over features of a kernel, and for models of
+        encoded columns (texts, dates). It is also missing if rows are scaled to norm 1, by ranks or by normal
+        quantiles, which is not linear. The weights of the basis functions are ``coefficients_``.
+        """
+        model = self._fitted()
+        weights = self._linear(model)[0].T
+        return weights[0] if _is_flat(model) else np.ascontiguousarray(weights)
+
+    @property
+    def intercept_(self) -> Any:
+        """Constant of f, (n_outputs,), or a float for regressors with one output; belongs to ``coef_``."""
+        model = self._fitted()
+        constants = self._linear(model)[1] if hasattr(self, "coef_") else _lead(model, model.constants)
+        return float(constants[0]) if _is_flat(model) else constants
+
+    def _linear(self, model: FittedModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights (n_features, n_outputs) and constants (n_outputs,) of columns in their own units."""
+        if not model.is_linear:
+            raise AttributeError(f"this {type(self).__name__} is not linear in the columns of X: no coef_")
+        columns = () if model.columns.table is None else model.columns.table.columns
+        if not all(column.is_identity for column in columns):
+            raise AttributeError("columns of X were encoded: the model has no coef_ for each")
+        scaling = model.columns.scaling or Scaling()
+        # linear models take no metric, so a map transforms columns by their quantiles
+        if model.map is not None or scaling.kind == "unit":
+            raise AttributeError(
+                "rows are transformed before the model in a way that is not linear: no coef_"
+            )
+        return scaling.pulled_back(_lead(model, model.coefficients), _lead(model, model.constants))
+
+    def value(self, name: str) -> Any:
+        """Return a hyperparameter's value as a plain Python object, after any search.
+
+        A hyperparameter that is "auto" gives the value that was chosen, or the one that is used without a
+        search.
         """
         return (self._settings() if self._model is None else self._model.settings).value(name)
 
     def basis(self, dtype: Any = np.float32) -> Any:
-        """The fitted basis, computing in ``dtype``."""
+        """Return the fitted basis, computing in ``dtype``."""
         return self._fitted().basis(dtype)
 
     @in_python
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         model = self._fitted()
-        # whoever has a data set has imported what it is
+        # a caller with a data set has already imported its module
         if type(X).__module__.startswith("distkern.data"):
             from distkern.data.dataset import Dataset
             from distkern.engine.dask.arrays import map_blocks
-            from distkern.runs.routed import answers_of
+            from distkern.runs.applied import answers_of
 
             if isinstance(X, Dataset):
-                raise InputError("a data set has splits", where="X", hint="give data.test, or data.train")
+                raise InputError(
+                    "is a data set", where="X", hint="give one of its splits: data.test or data.train"
+                )
             if (answers := answers_of(model, X, output)) is not None:
                 return map_blocks(answers, X, dtype, n_columns)
         given = rows_for(model.columns, X)
         return given.map(model.predictor(given.preparation, output, given.dtype), n_columns, dtype)
 
     def save(self, path: Location) -> None:
-        """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds.
+        """Write a model folder that :func:`distkern.load_model` reads.
 
-        A model that is there stays until this one is whole.
+        A model that is already there stays until the new one is complete.
         """
         from distkern.runs.folder import save_over
 
@@ -308,3 +351,14 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_flat(model: FittedModel) -> bool:
+    """Return whether scikit-learn's attributes have no axis for the outputs: regressors with one output."""
+    return model.task == "regression" and len(model.constants) == 1
+
+
+def _lead(model: FittedModel, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return decisions along the last axis; for two competing classes, the second minus the first."""
+    competing = model.classes is not None and outputs.shape[-1] == len(model.classes) == 2
+    return outputs[..., 1:] - outputs[..., :1] if competing else outputs

@@ -1,4 +1,4 @@
-"""``explain``: rows and labels as users give them, a bounded sample of which the model is measured on."""
+"""The implementation of ``explain``: draw a bounded sample of the given rows and measure the model on it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.model.value import FittedModel
-from distkern.runs.arrays import ArraySource
 from distkern.runs.data import check_task
 from distkern.runs.dependence import InputColumn, input_columns
 from distkern.runs.given import rows_for
 from distkern.runs.importance import ExplanationEffort, LabelledRows, explained
+from distkern.runs.sources import ArraySource
 from distkern.show.explanation import Explanation
 
 
@@ -38,7 +38,7 @@ def explanation_of(
     max_samples: int,
     random_state: int,
 ) -> Explanation:
-    """What the ``explain`` of classifiers and regressors gives; raises as it does."""
+    """Return the result of ``explain``, with its exceptions."""
     whole = {"grid_resolution": grid_resolution, "n_repeats": n_repeats, "max_samples": max_samples}
     for name, value in {**whole, "random_state": random_state}.items():
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
@@ -61,12 +61,14 @@ def explanation_of(
 
 
 def _rows_of(model: FittedModel, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows:
-    """The rows given to ``explain`` as a source; of rows in this process a sample of ``n_rows``."""
+    """Return the rows given to ``explain`` as a source; rows in this process are sampled to ``n_rows``."""
     if isinstance(X, Dataset):
         X = X.train if X.test is None else X.test
     if isinstance(X, Split):
         if y is not None:
-            raise InputError("a data set's split has its own labels", where="y", hint="give the split alone")
+            raise InputError(
+                "a split of a data set has its own labels", where="y", hint="give the split alone"
+            )
         check_task(X.dataset, model.task)
         return LabelledRows.of_split(model, X)
     if y is None:
@@ -89,7 +91,6 @@ def _rows_of(model: FittedModel, X: Any, y: Any, n_rows: int, seed: int) -> Labe
 
 
 def _places(wanted: Sequence[str | int], columns: list[InputColumn]) -> tuple[int, ...]:
-    """The places of columns that are given by name or by position."""
     names = [column.name for column in columns]
     places = []
     for each in wanted:

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from distkern.core.errors import InputError
-from distkern.estimators.features import AbstractFunctionalRegressor
+from distkern.estimators.base import AbstractFunctionalRegressor
 from distkern.model.random import DEVIATION, GaussianProcessModel
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess
 
 
 class DSGGaussianProcessRegressor(AbstractFunctionalRegressor, solver=DSGGaussianProcess):
-    """Gaussian process regressor over random features, whose predictions have standard deviations.
+    """Gaussian process regressor over random features, with standard deviations of the predictions.
 
-    The prior of f has the mean of the targets and the covariance target_scale_^2 k(x, x'), target_scale_ the
-    standard deviation of the targets, and the noise is normal: scikit-learn's ``GaussianProcessRegressor``
-    with the kernel as it is, ``normalize_y=True`` and ``alpha=noise**2``. The posterior is exact for the
-    ``n_features`` random features, in whose space covariances are within about n_features^-1/2 of k. Where
-    there are many more rows than features, and they leave the process room (narrow kernels, points far from
-    all rows), standard deviations are too small, as of any process of finite rank.
+    The prior of f has the mean of the targets and the covariance target_scale_^2 k(x, x'), where
+    target_scale_ is the standard deviation of the targets, and the noise is normal. This is scikit-learn's
+    ``GaussianProcessRegressor`` with a fixed kernel, ``normalize_y=True`` and ``alpha=noise**2``. The
+    posterior is exact for the ``n_features`` random features, whose covariances are within about
+    n_features^-1/2 of k. With many more rows than features, standard deviations are too small where the data
+    leave the process free (narrow kernels, points far from all rows), as for any process of finite rank.
 
     Examples
     --------
@@ -36,20 +36,26 @@ class DSGGaussianProcessRegressor(AbstractFunctionalRegressor, solver=DSGGaussia
     kind = GaussianProcessModel
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Mean of the posterior of f, (n_rows,), with ``return_std`` also its standard deviation (n_rows,),
-        without the noise; lazy for Dask arrays and splits.
+        """Predict the posterior mean of f, (n_rows,), and optionally its standard deviation.
+
+        Parameters
+        ----------
+        X : array-like, frame, Dask collection or Split
+            Rows (n_rows, n_features); the result is lazy for Dask collections and splits.
+        return_std : bool, default=False
+            Also return the standard deviation of f, (n_rows,), without the noise.
 
         Raises
         ------
         InputError
-            If the fit was ended before the stage that finds deviations.
+            If the fit ended before the last stage, which computes standard deviations.
         """
         mean = super().predict(X)
         if not return_std:
             return mean
         if not len(self.spread_):
             raise InputError(
-                "the fit was ended before its last stage, which finds standard deviations",
+                "the fit ended before its last stage, which computes standard deviations",
                 where="return_std",
                 hint="fit without callbacks and early_stopping",
             )

@@ -1,4 +1,4 @@
-"""Stored models as estimators."""
+"""Load saved models as estimators."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from distkern.runs.persistence import read_model
 
 @in_python
 def load_model(path: Location) -> Any:
-    """Load the fitted estimator that :meth:`save` or ``distkern train`` wrote to a folder or URL.
+    """Load the fitted estimator that :meth:`save` or ``distkern train`` wrote.
 
     Parameters
     ----------
     path : str or path-like
-        The model's folder. Loading executes nothing that lies in it.
+        Folder or URL of the model. Loading executes no code from it.
 
     Returns
     -------
     model : estimator
-        The estimator of the class that was saved, fitted.
+        The fitted estimator, of the class that was saved.
 
     Raises
     ------
     InputError
-        If there is no finished model, or another version wrote it.
+        If there is no complete model, or another version wrote it.
     CorruptDataError
-        If anything in it is not what was written.
+        If a file differs from what was written.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def load_model(path: Location) -> Any:
 
 
 def estimator_of(model: FittedModel) -> Any:
-    """The estimator around a model."""
-    kind = algorithm(model.told_name)
-    assert kind is not None, "a model has been made by an estimator"
-    estimator = kind(**model.told_params)
+    """Return the estimator of a fitted model."""
+    kind = algorithm(model.saved_name)
+    assert kind is not None, "an estimator made the model"
+    estimator = kind(**model.saved_params)
     estimator._model = model
     return estimator

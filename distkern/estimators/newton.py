@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.model.newton import NewtonModel
 from distkern.solvers.newton import Newton
 
 
 class AbstractNewton(AbstractEstimator):
-    """What the classifier and the regressor share."""
+    """Base of the classifier and the regressor."""
 
     kind = NewtonModel
 
     def stored_params(self) -> dict[str, Any]:
-        # of where it was trained: a run that has ended is the same under any other limit
+        # the limit belongs to the training machine; a finished run does not depend on it
         return super().stored_params() | {"memory_limit": None}
 
 
@@ -24,18 +24,21 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton
     """Linear classifier over features of a kernel, by Newton's method on summed Gram matrices.
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
-    :class:`~distkern.estimators.svrg.SVRGClassifier` does, in few passes, each of which makes the Hessian of
-    all rows; or, with more random or linear features than have a matrix in ``memory_limit`` (without one:
-    than 8,192), by products with the Hessian, a pass for each step of preconditioned conjugate gradients
-    (``hessian="products"``).
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, in a few passes that each sum the Hessian over all
+    rows. If the Hessian of random or linear features does not fit ``memory_limit`` (without a limit: more
+    than 8,192 features), it uses products with the Hessian instead: one pass for each step of preconditioned
+    conjugate gradients (``hessian="products"``).
 
-    Measured on one core, logistic loss: a9a (32,561 rows), 16,384 random features, nu = 1e-4: products in a
-    limit of 512 MiB end after 19 passes, 59 CPU seconds and 315 MiB at an objective of 0.3334 and 14.8 % of
-    test errors, matrices after 187 CPU seconds and 3.6 GiB at 0.3343 and 14.8 %; letter (16,000 rows, 26
-    classes), as many features, nu = 1e-5, the same limit: 36 passes, 56 CPU seconds, 352 MiB, 8.55 %. For few
-    features and many rows matrices, which are of a sample then, are faster: covtype (464,809 rows), 2,048
-    features, gamma = 16, nu = 1e-6: 11 passes, 12 CPU seconds (0.4260, 19.3 %), products 19 passes and 52 to
-    59 CPU seconds (0.4261, 19.2 %).
+    Measured on one core with the logistic loss:
+
+    - a9a (32,561 rows), 16,384 random features, nu = 1e-4: products within 512 MiB take 19 passes, 59 CPU
+      seconds and 315 MiB to reach objective 0.3334 and test error 14.8 %; matrices take 187 CPU seconds and
+      3.6 GiB to reach 0.3343 and 14.8 %.
+    - letter (16,000 rows, 26 classes), 16,384 random features, nu = 1e-5: products within 512 MiB take 36
+      passes, 56 CPU seconds and 352 MiB to reach test error 8.55 %.
+    - covtype (464,809 rows), 2,048 features, gamma = 16, nu = 1e-6: matrices of a sample are faster for few
+      features and many rows. They take 11 passes and 12 CPU seconds (0.4260, 19.3 %); products take 19 passes
+      and 52 to 59 CPU seconds (0.4261, 19.2 %).
 
     Examples
     --------
@@ -49,8 +52,8 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton
 class NewtonRegressor(AbstractNewton, AbstractExplicitRegressor, solver=Newton):
     """Linear regressor over features of a kernel, by Newton's method on summed Gram matrices.
 
-    For the square loss that is ridge regression, in one pass. ``nu`` weighs |g|^2 / 2, where
-    f = target_center_ + target_scale_ g: it means the same for targets in any unit.
+    With the square loss this is ridge regression in one pass. ``nu`` weighs |g|^2 / 2, where f =
+    target_center_ + target_scale_ g, so its meaning does not depend on the unit of the targets.
 
     Examples
     --------

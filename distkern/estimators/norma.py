@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.solvers.compare.norma import NORMA
 
 
 class NORMAClassifier(AbstractExplicitClassifier, solver=NORMA):
     """Kernel classifier by stochastic functional gradients (Dai et al. 2014, Table 2: NORMA).
 
-    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 by steps that shrink f and add kernels at a batch of
-    rows: f is a combination of kernels at training rows, at most ``max_support``. With the paper's steps
-    (``step_decay``) the oldest leave it for others; with those of the default no others enter, and a run of
-    more rows says so. Over explicit features (``features="random"``, say) it is stochastic gradient descent
-    with the same steps.
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Each step shrinks f and adds kernels at a batch of rows,
+    so f is a combination of kernels at no more than ``max_support`` training rows. With the steps of the
+    paper (``step_decay``) the oldest rows make room for new ones. With the default steps no more rows enter,
+    and a run with more rows reports that. Over explicit features (such as ``features="random"``) the
+    algorithm is stochastic gradient descent with the same steps.
 
     Examples
     --------
@@ -27,8 +27,8 @@ class NORMAClassifier(AbstractExplicitClassifier, solver=NORMA):
 class NORMARegressor(AbstractExplicitRegressor, solver=NORMA):
     """Kernel regressor by stochastic functional gradients.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Examples
     --------

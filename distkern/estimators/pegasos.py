@@ -8,10 +8,11 @@ from distkern.solvers.pegasos import Pegasos
 
 
 class PegasosClassifier(AbstractClassifier, solver=Pegasos):
-    """Linear support vector machine on rows, random features or landmarks, by Pegasos.
+    """Linear support vector machine over rows, random features or landmarks, by Pegasos.
 
-    Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
-    over the rows (Shalev-Shwartz, Singer, Srebro 2007; compared with by Hazan et al. 2011, Dai et al. 2014).
+    Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), with several classes one-vs-rest in the
+    same pass over the rows (Shalev-Shwartz, Singer, Srebro 2007; a baseline of Hazan et al. 2011 and Dai et
+    al. 2014).
 
     Examples
     --------

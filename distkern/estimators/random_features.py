@@ -44,18 +44,17 @@ class FittedFeatures:
 
     Attributes
     ----------
-    columns : of the rows
-    n_features, sampler : how many features, and how they are drawn
+    columns : columns of the rows
+    n_features, sampler : number of features and how they are drawn
     """
 
     columns: Columns
     n_features: int
     sampler: str
-    kernel: AbstractKernel = fitted("the kernel")
-    seed: int = fitted("of all draws")
+    kernel: AbstractKernel = fitted("kernel")
+    seed: int = fitted("seed of all draws")
 
     def basis(self, dtype: Any = np.float32) -> RandomFeatureBasis:
-        """The features, computing in ``dtype``."""
         own = self.columns.width, self.n_features, self.seed, self.sampler, dtype
         return RandomFeatureBasis(self.kernel, *own)
 
@@ -70,8 +69,8 @@ class RandomFeatures(
 ):
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
-    The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
-    their number of columns (and gamma, where a rule is given).
+    The features depend only on the parameters and the seed. ``fit`` checks the rows and reads the number of
+    columns (and gamma, if a rule is given).
 
     Examples
     --------
@@ -86,24 +85,30 @@ class RandomFeatures(
     _model: FittedFeatures | None
     hyperparameters = hyperparameters_of(
         kernel=a_kernel(FEATURE_KERNELS),
-        n_features=Parameter(1024, (Whole(),), "r, columns of the result; even where features come in pairs"),
+        n_features=Parameter(1024, (Whole(),), "number of features; must be even if features come in pairs"),
         sampler=SAMPLER,
         random_state=replace(RANDOM_STATE, default=0),
         gamma=Parameter(None, (*GAMMA.kinds, NOTHING), f"{GAMMA.help}; none: 1"),
     )
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Check rows and parameters.
+        """Check the rows and the parameters.
 
         Parameters
         ----------
-        X : (n_rows, d) array, sparse matrix of SciPy, Dask array, or a split of a data set
-        y : not used
+        X : array-like, sparse matrix, frame, Dask array, Dask frame or Split
+            Rows (n_rows, n_features).
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         InputError or ValueError
-            If a parameter is wrong or not one of the kernel's, or the kernel is not defined for a row.
+            If a parameter is invalid or the kernel does not have it, or the kernel is not defined for a row.
         """
         values = {name: getattr(self, name) for name in self.hyperparameters}
         settings = Settings.of(self.hyperparameters, values)
@@ -120,7 +125,10 @@ class RandomFeatures(
         return self
 
     def transform(self, X: Any) -> Any:
-        """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays, Dask frames and splits."""
+        """Compute z(X), (n_rows, n_features), in the precision of the rows.
+
+        The result is lazy for Dask arrays, Dask frames and splits.
+        """
         check_is_fitted(self, "kernel_")
         assert self._model is not None
         given = rows_for(self._model.columns, X)
@@ -132,7 +140,7 @@ class RandomFeatures(
             return given.map_to_frame(function, list(names()))
         if container == "polars" and given.is_lazy:
             raise InputError(
-                "Polars frames hold all rows in memory, and these are lazy",
+                "Polars frames hold all rows in memory, but these rows are lazy",
                 where="set_output",
                 hint="set the output to 'pandas', which gives a Dask frame, or to 'default'",
             )
@@ -142,19 +150,24 @@ class RandomFeatures(
         return _get_container_adapter("transform", self).create_container(features, X, columns=names)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what ``transform`` and ``fit_transform`` return.
+        """Choose the type that ``transform`` and ``fit_transform`` return.
 
         Parameters
         ----------
-        transform : "default": arrays. "pandas": frames; of lazy rows a lazy Dask frame, with the index of the
-            frame that is given. "polars": frames, of rows in memory. None leaves the choice as it is
+        transform : {"default", "pandas", "polars"} or None, default=None
+            "default": arrays. "pandas": frames; for lazy rows a lazy Dask frame with the index of the given
+            frame. "polars": frames, for rows in memory. None keeps the present choice.
+
+        Returns
+        -------
+        self
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def _sample(self, X: Any) -> tuple[Rows, Columns]:
-        """Rows to check and to read gamma off: all of those in memory, some of the others; their columns."""
+        """Return columns, and rows to check and derive gamma from: all in memory, or some of a source."""
         name = type(self).__name__
         if isinstance(X, Dataset):
             X = X.train
@@ -188,7 +201,7 @@ def feature_rows(
     preparation: Preparation | None,
     features: Floats | SparseRows,
 ) -> NDArray[Any]:
-    """z of rows, prepared first, computed in the rows' own precision, threads pinned."""
+    """Compute z of rows in their own precision, after the preparation, with one BLAS thread."""
     rows: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     basis = single if rows.dtype == np.float32 else double
     if preparation is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.solvers.compare.rbcd import RBCD
 
 
@@ -10,9 +10,9 @@ class RBCDClassifier(AbstractExplicitClassifier, solver=RBCD):
     """Linear classifier over features of a kernel, by random block coordinate descent (Dai et al. 2014).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
-    :class:`~distkern.estimators.svrg.SVRGClassifier` does, a block of w at a time, each by a step over all
-    rows; for losses whose slope does not jump. It is r-RBCD of Table 2 of Dai et al. 2014, and n-RBCD with
-    ``features="nystroem"``. Features are made anew for each step and never stored.
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, for losses with a continuous derivative. Each step
+    updates one block of w from all rows. The algorithm is r-RBCD of Table 2 of Dai et al. 2014, or n-RBCD
+    with ``features="nystroem"``. Features are computed again for each step and never stored.
 
     Examples
     --------
@@ -24,10 +24,10 @@ class RBCDClassifier(AbstractExplicitClassifier, solver=RBCD):
 
 
 class RBCDRegressor(AbstractExplicitRegressor, solver=RBCD):
-    """Linear regressor over features of a kernel, by block coordinate descent.
+    """Linear regressor over features of a kernel, by random block coordinate descent.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A bounded sample of the rows of a source: rows to learn from, and rows that are held out."""
+"""A bounded sample of the rows of a source, divided into rows to learn from and held-out rows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from distkern.core.held_out import Sides, keys_of
 from distkern.core.rng import Purpose, stream
-from distkern.core.scores import by_group, log_losses
+from distkern.core.scores import by_group, log_losses, row_log_losses
 from distkern.core.sparse import SparseRows
 from distkern.core.types import AbstractSource, Array, Block, Floats
 from distkern.engine.executors import open_executor
 from distkern.maths.maps.mapping import RowMap
 from distkern.runs.spooled import whole_blocks
 
-#: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
+#: largest numbers of rows, bytes and blocks of a sample; fewest rows that allow a choice
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
-#: folds of the sample, and held-out rows that suffice: folds take turns until they have held out that many
+#: number of folds, and enough held-out rows: folds are held out in turn until this number is reached
 _FOLDS, _ENOUGH_HELD_OUT = 5, 2000
-#: first index of the streams of the sample, and of its anchors
+#: first index of the random streams of the sample and of its anchors
 _TRIAL, _ANCHORS = 16, 17
-#: rows near all anchors together, and fewest and most anchors; the share of these rows that is held out, rows
-#: that are read for it, and at a time
+#: rows near all anchors together; fewest and most anchors
 _ALL_NEAR, _ANCHORS_LEAST, _ANCHORS_MOST = 24_000, 3, 12
+#: share of these rows that is held out; most rows to read for them, and rows read at a time
 _HELD_OUT_NEAR, _MOST_READ, _STRIP = 0.15, 10**7, 4096
 
 
@@ -38,8 +38,8 @@ class FoldedSample:
     Attributes
     ----------
     rows : with class codes or real targets
-    folds : (n_rows,); rows of one group, or equal ones, have the same
-    classes : the labels of the codes; None for real targets
+    folds : (n_rows,); rows of one group and equal rows share a fold
+    classes : labels of the codes; None for real targets
     """
 
     rows: Block
@@ -50,14 +50,14 @@ class FoldedSample:
     def of(
         cls, source: AbstractSource, classes: NDArray[Any] | None, seed: int, shares: Array | None = None
     ) -> FoldedSample:
-        """Rows of some blocks that lie evenly in the data, drawn by the seed.
+        """Draw rows by the seed from blocks spread evenly over the source.
 
-        More rows of a rare class are drawn than its share, as far as half of the sample is there for all
-        classes alike, and they weigh less for it, so that sums are about those of rows that are drawn evenly.
+        Rare classes are drawn more often than their share, until half of the sample is equally divided among
+        the classes. Their rows weigh less in return, so that weighted sums estimate those of an even sample.
 
         Parameters
         ----------
-        shares : (n_classes,) of the rows; None for real targets
+        shares : (n_classes,) share of each class in the rows; None for real targets
         """
         chosen = sorted({source.n_blocks * place // _MOST_BLOCKS for place in range(_MOST_BLOCKS)})
         there = sum(source.block_rows[index] for index in chosen)
@@ -74,12 +74,17 @@ class FoldedSample:
 
     @property
     def n_learned(self) -> int:
-        """Rows that are learned from at a time."""
         return int((self.folds != 0).sum())
 
     @property
+    def variance(self) -> float:
+        """The variance of real targets; 1 for classes. Losses are in units of it."""
+        is_real = self.classes is None
+        return float(np.var(np.asarray(self.rows.targets, np.float64))) or 1.0 if is_real else 1.0
+
+    @property
     def tells(self) -> bool:
-        """Whether there are rows enough to choose by, and in each fold something to learn and to ask."""
+        """Whether the sample has enough rows to choose by, with varying targets in every part."""
         if self.n_learned < LEAST_ROWS:
             return False
         targets = np.asarray(self.rows.targets)
@@ -88,13 +93,16 @@ class FoldedSample:
         return len(several) == len(sides) and all(several)
 
     def parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Rows to learn from and rows that are held out, a fifth; where there are few rows, several times."""
+        """Yield training rows and a held-out fifth of the sample; several pairs if there are few rows."""
         for fold in range(min(_FOLDS, math.ceil(_FOLDS * _ENOUGH_HELD_OUT / self.rows.n_rows))):
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
     def losses(self, model: Any) -> NDArray[np.float64]:
-        """What a model that learns from the first rows of each pair loses on the others: log losses, or
-        squares over the variance."""
+        """Return losses on the held-out rows of each pair, of a model fitted to its training rows.
+
+        The losses are log losses of its probabilities (of its decision values, where it has none), or squared
+        errors divided by :attr:`variance`.
+        """
         return np.concatenate([self._losses(model, *part) for part in self.parts()])
 
     def _losses(self, model: Any, learned_from: NDArray[np.intp], asked: NDArray[np.intp]) -> Array:
@@ -106,28 +114,32 @@ class FoldedSample:
         keys = learned.group_keys
         groups = keys if keys is not None and np.ptp(keys) > 0 else None
         model.fit(_array(learned), given, sample_weight=learned.weights, groups=groups)
-        if self.classes is not None:
-            values = np.asarray(model.decision_function(_array(held_out)))
-            codes = np.asarray(held_out.targets)
-            values = of_all_classes(values.reshape(len(codes), -1), model.classes_, self.classes)
-            losses = log_losses(values, codes, held_out.weights)
-            return by_group(losses, held_out.group_keys)
-        found = np.asarray(model.predict(_array(held_out)))
-        weights = held_out.weights
-        shares = np.ones(len(truth)) if weights is None else weights / weights.mean()
-        losses = np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
+        weights, codes = held_out.weights, np.asarray(held_out.targets)
+        shares = np.ones(len(codes)) if weights is None else weights / weights.mean()
+        if self.classes is None:
+            found = np.asarray(model.predict(_array(held_out)))
+            losses = np.asarray(shares * np.square(found - truth) / self.variance)
+        elif hasattr(model, "predict_proba"):
+            chances = np.zeros((len(codes), len(self.classes)))
+            known = np.searchsorted(self.classes, model.classes_)
+            chances[:, known] = np.asarray(model.predict_proba(_array(held_out)))
+            losses = shares * row_log_losses(chances, codes)
+        else:
+            values = np.asarray(model.decision_function(_array(held_out))).reshape(len(codes), -1)
+            values = of_all_classes(values, model.classes_, self.classes)
+            losses = log_losses(values, codes, weights, by_sign=True)
         return by_group(losses, held_out.group_keys)
 
 
 def neighbourhoods(
     source: AbstractSource, sample: FoldedSample, mapping: RowMap, n_near: int, seed: int
 ) -> list[tuple[Block, Block]]:
-    """All rows near some rows of a sample, to learn from, and 15 % of them that are held out.
+    """Return the rows near some anchor rows: rows to learn from, and 15 % held out.
 
-    The anchors are 3 to 12 rows that the seed draws, with 24,000 rows near all of them together, and near
-    are the ``n_near`` rows of the smallest Euclidean distance in the coordinates of a map, of up to ten
-    million rows of the source. No row that is held out, nor one of its group or equal to it, is learned
-    from, here or in the first pair of the sample.
+    The seed draws 3 to 12 anchors from the sample, so that about 24,000 rows lie near them together. The
+    neighbours of an anchor are the ``n_near`` rows at the smallest Euclidean distance in mapped coordinates,
+    among up to ten million rows of the source. A held-out row, a row of its group, or an equal row is never
+    used to learn, neither here nor in the first pair of the sample.
     """
     n_anchors = _n_anchors(n_near)
     anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
@@ -148,7 +160,7 @@ def neighbourhoods(
         codes = None if sample.classes is None else rows.targets
         is_new = ~np.isin(keys, learned)
         held_out = is_new.copy()
-        # all of the rows that the sample has not learned from where these are few
+        # if few rows are new to the sample, all of them are held out
         share = _HELD_OUT_NEAR / max(float(is_new.mean()), _HELD_OUT_NEAR)
         if share < 1.0:
             held_out &= Sides.of_few((share,), seed, keys, codes).of(keys) == 0
@@ -160,7 +172,7 @@ def neighbourhoods(
 
 
 def _distances(block: Block, points: Floats, mapping: RowMap) -> Floats:
-    """Squared Euclidean distances (n_points, n_rows) of mapped rows, a strip of rows at a time."""
+    """Compute squared Euclidean distances (n_points, n_rows) of mapped rows, a strip of rows at a time."""
     found = np.empty((len(points), block.n_rows), dtype=np.float32)
     for start in range(0, block.n_rows, _STRIP):
         strip = slice(start, start + _STRIP)
@@ -175,21 +187,23 @@ def _n_anchors(n_near: int) -> int:
 
 
 def neighbourhood_bytes(source: AbstractSource, n_near: int) -> int:
-    """What :func:`neighbourhoods` holds, as it was read and joined, where cells are several."""
+    """Return the memory of :func:`neighbourhoods`, as read and joined; 0 if all rows fit in one cell."""
     row_bytes = source.row_numbers * source.dtype.itemsize
     held = min(_MOST_BYTES, _n_anchors(n_near) * n_near * row_bytes)
     return 3 * held if source.n_rows > n_near else 0
 
 
 def _spread_blocks(source: AbstractSource) -> list[int]:
-    """Blocks that lie evenly in a source, of about ten million rows."""
+    """Return blocks that lie evenly in a source, with about ten million rows."""
     n_blocks = max(1, min(source.n_blocks, source.n_blocks * _MOST_READ // source.n_rows))
     return sorted({source.n_blocks * place // n_blocks for place in range(n_blocks)})
 
 
 def of_all_classes(values: Array, known: NDArray[Any], classes: NDArray[Any]) -> Array:
-    """Decision values (n_rows, n_outputs) of a model that has met the classes ``known``, as those of one of
-    all ``classes``: no class is less likely than one that it has not met."""
+    """Expand decision values (n_rows, n_outputs) over the classes ``known`` to all ``classes``.
+
+    A class that the model has not seen is as unlikely as the least likely class.
+    """
     if len(known) == len(classes):
         return values
     if values.shape[1] == 1:
@@ -200,8 +214,11 @@ def of_all_classes(values: Array, known: NDArray[Any], classes: NDArray[Any]) ->
 
 
 def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:
-    """Which share of the rows of each class is drawn, (n_classes,), where ``rate`` of all are: half of them
-    as they come, and half for all classes alike, as far as there are so many."""
+    """Return the sampling rate of each class, (n_classes,), for an overall ``rate``.
+
+    Half of the sample follows the class shares; the other half is divided equally among the classes as far as
+    their rows allow.
+    """
     if shares is None or rate >= 1.0:
         return np.full(1 if shares is None else len(shares), rate)
     counts = np.maximum(shares * n_rows, 1.0)
@@ -211,7 +228,7 @@ def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:
 
 
 def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> Block:
-    """So large a share of the rows of each class, with weights that make up for it."""
+    """Draw a share of the rows of each class, with weights that compensate for unequal rates."""
     order = generator.permutation(block.n_rows)
     several = len(rates) > 1
     codes = np.asarray(block.targets) if several else np.zeros(block.n_rows, dtype=np.intp)
@@ -228,9 +245,9 @@ def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> Block:
 
 
 def most_rows(source: AbstractSource) -> int:
-    """Largest number of rows of a sample of a source.
+    """Return the largest number of rows in a sample of a source.
 
-    A sample has at most 10,000 rows and 32 MiB of features, or 120 rows where these take more.
+    A sample has at most 10,000 rows and 32 MiB of features, or 120 rows if these are larger.
     """
     row_bytes = source.row_numbers * source.dtype.itemsize
     return min(source.n_rows, MOST_ROWS, max(_MOST_BYTES // row_bytes, 2 * LEAST_ROWS))
@@ -239,7 +256,7 @@ def most_rows(source: AbstractSource) -> int:
 def _block(source: AbstractSource, index: int) -> Block:
     if not source.is_graph:
         return source.reader(index)()
-    # what is a graph still is a single block: others have been written
+    # a source that is still a Dask graph has a single block
     with open_executor("synchronous") as executor:
         return next(block for place, block in enumerate(whole_blocks(source, executor)) if place == index)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.solvers.compare.sbmd import SBMD
 
 
 class SBMDClassifier(AbstractExplicitClassifier, solver=SBMD):
-    """Linear classifier on a kernel's features by stochastic block mirror descent (Dai et al. 2014, Table 2).
+    """Linear classifier over features of a kernel, by stochastic block mirror descent (Dai et al. 2014, Table
+    2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
-    :class:`~distkern.estimators.svrg.SVRGClassifier` does, by steps over a batch of rows in a block of w;
-    every loss. It is r-SBMD of Table 2 of Dai et al. 2014, and n-SBMD with ``features="nystroem"``.
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, for any loss. Each step updates one block of w
+    from a batch of rows. The algorithm is r-SBMD of Table 2 of Dai et al. 2014, or n-SBMD with
+    ``features="nystroem"``.
 
     Examples
     --------
@@ -26,8 +28,8 @@ class SBMDClassifier(AbstractExplicitClassifier, solver=SBMD):
 class SBMDRegressor(AbstractExplicitRegressor, solver=SBMD):
     """Linear regressor over features of a kernel, by stochastic block mirror descent.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Examples
     --------

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.solvers.compare.sdca import SDCA
 
 
 class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
-    """Linear classifier on features of a kernel by dual coordinate ascent (Dai et al. 2014, Table 2).
+    """Linear classifier over features of a kernel, by dual coordinate ascent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, by exact steps in the dual variables of single
-    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of Dai et al. 2014, n-SDCA
-    with ``features="nystroem"`` and k-SDCA with ``features="kernel"``: there the model is a combination of
-    kernels at the training rows that it needs, and |w| is the norm of the kernel's space. Time and messages
-    grow with the number of these rows, at most ``max_support``; the hinge and the epsilon-insensitive loss
-    need fewest.
+    rows. It stops when the duality gap is at most ``tol`` times the objective. The algorithm is r-SDCA of Dai
+    et al. 2014, n-SDCA with ``features="nystroem"``, or k-SDCA with ``features="kernel"``. In k-SDCA the
+    model is a combination of kernels at training rows, and |w| is the norm in the kernel's space. Time and
+    communication grow with the number of these rows, at most ``max_support``; the hinge and the
+    epsilon-insensitive loss need the fewest.
 
     Examples
     --------
@@ -29,8 +29,8 @@ class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
 class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Examples
     --------

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 from distkern.estimators.base import AbstractClassifier
-from distkern.model.simba import SIMBAModel
+from distkern.model.features import SIMBAModel
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.solvers.simba import SIMBA
 
 
 class SIMBAClassifier(AbstractClassifier, solver=SIMBA):
-    """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
+    """Linear support vector machine that reads single rows and columns (Hazan et al. 2011, Algorithm 1).
 
-    Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
-    average, all in units of the largest norm of a row; weights and constant are scaled so that the margin
-    is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
-    (``distkern shard --columns``) unless ``features`` are random. Dask arrays are written to a temporary one.
-    ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in
-    ``feature_accesses``, which leaves out the trials of nu.
+    Maximises the margin gamma of <w, x> + b with |w| <= 1, where rows may miss the margin by nu on average,
+    in units of the largest row norm. Weights and constant are then scaled to margin 1. Several classes are
+    learned one-vs-rest with one common nu. A data set needs a feature-major copy (``distkern shard
+    --columns``) unless ``features`` are random; Dask arrays are written to a temporary one. ``rows_read`` and
+    ``bytes_read`` count the passes. ``feature_accesses`` counts the entries read in the rounds, without the
+    trials of nu.
 
     Examples
     --------
@@ -30,4 +30,4 @@ class SIMBAClassifier(AbstractClassifier, solver=SIMBA):
     """
 
     kind = SIMBAModel
-    beside: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.solvers.svrg import SVRG
 
 
 class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG):
-    """Linear classifier on a kernel's features by variance-reduced gradients (Li and Poczos 2016, Section 5).
+    """Linear classifier over features of a kernel, by variance-reduced gradients (Li and Poczos 2016, Section
+    5).
 
-    Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses; the
-    features z(x) are regenerated wherever they are needed and never stored.
+    Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses. The
+    features z(x) are computed again wherever they are needed and never stored.
 
     Examples
     --------
@@ -24,8 +25,8 @@ class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG):
 class SVRGRegressor(AbstractExplicitRegressor, solver=SVRG):
     """Linear regressor over features of a kernel, by variance-reduced stochastic gradients.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The fitted model as a value: its settings, what it predicts, and what its files hold."""
+"""The fitted model as a value: settings, predictions, and the fields of its files."""

@@ -37,29 +37,30 @@ _FOLDER = "machines"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellModel(FittedModel):
-    """An exact kernel machine in each cell of the rows."""
+    """Exact kernel machines in cells of the rows."""
 
     folders = (_FOLDER,)
 
     settled: Settled = fitted(
-        "what was chosen: ``gamma_``, ``cost_`` and which kernel",
+        "chosen values: ``gamma_``, ``cost_`` and the kernel",
         fact="settled",
         write=asdict,
         read=partial(described, Settled),
     )
-    places: Places = fitted("where a row lies; ``places_.map`` has the transform and the metric")
+    places: Places = fitted("finds the cell of a row; ``places_.map`` has the transform and the metric")
     machines: NDArray[np.uint8] = fitted(
-        "(n_buckets, 32), fingerprints of the buckets' machines", array="machines"
+        "(n_buckets, 32) fingerprints of the buckets' machines", array="machines"
     )
-    parts: StoredParts | HeldParts = fitted("the buckets' machines, in memory or in the folder of the model")
-    bucket_bytes: int = fitted("of the largest bucket's machines", fact="bucket_bytes", write=int)
-    n_cells: int = fitted("cells", fact="cells", write=int)
-    n_support: int = fitted("rows with a coefficient", fact="support", write=int)
+    parts: StoredParts | HeldParts = fitted("machines of the buckets, in memory or in the model's folder")
+    bucket_bytes: int = fitted("bytes of the largest bucket's machines", fact="bucket_bytes", write=int)
+    n_cells: int = fitted("number of cells", fact="cells", write=int)
+    n_support: int = fitted("number of rows with a nonzero coefficient", fact="support", write=int)
     regulariser: float = fitted(
-        "|w|^2 / (2 C n) of n training rows, summed over the cells", fact="regulariser", write=float
+        "|w|^2 / (2 C n) for n training rows, summed over the cells", fact="regulariser", write=float
     )
     sigmoids: NDArray[np.float64] = fitted(
-        "(n_outputs, 3) slopes, offsets and a power, with ``probability=True``", task="classification"
+        "(n_outputs, 3) slopes, offsets and a power of the probabilities, with ``probability=True``",
+        task="classification",
     )
 
     @classmethod
@@ -91,7 +92,7 @@ class CellModel(FittedModel):
         }
 
     @classmethod
-    def taken(cls, state: CellsState, workplace: RunWorkplace) -> dict[str, Any]:
+    def stored_fields(cls, state: CellsState, workplace: RunWorkplace) -> dict[str, Any]:
         store = workplace.arrays(_FOLDER)
         if workplace.stays:
             return {"parts": StoredParts(store.folder, _texts(state.machines))}
@@ -111,17 +112,17 @@ class CellModel(FittedModel):
         )
 
     def penalty(self) -> float:
-        """|w|^2 / (2 C n) of n training rows, summed over the cells; without a unit."""
+        """Return |w|^2 / (2 C n) for n training rows, summed over the cells; without a unit."""
         return self.regulariser
 
-    def own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+    def raw_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         return Sigmoids(self.sigmoids) if len(self.sigmoids) else None
 
     @property
     def metric_importances(self) -> NDArray[np.float64] | None:
-        """The variance of each scaled feature times its entry on the diagonal of the metric, their sum 1: the
-        average squared slope of the targets along it (Radhakrishnan et al. 2024). It is no measure of what
-        the model would lose without the feature."""
+        """Weight of each feature in the learned metric, see ``metric_importances_``; None without a
+        metric.
+        """
         return self.places.map.importance() if self.places.map.has_metric else None
 
     def before(self, n_blocks: int) -> PreviousCells:
@@ -131,7 +132,7 @@ class CellModel(FittedModel):
             0,
             float(last["objective"]),
             float(last["train_error"]),
-            # of other test rows
+            # the test rows of the update differ
             None,
             np.full(2, math.nan),
             *self.unit,
@@ -150,8 +151,8 @@ class CellModel(FittedModel):
         )
         return PreviousCells(state, self.parts, n_blocks)
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
-        before = self.before(begins.data.source.n_blocks - begins.new.n_blocks)
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
+        before = self.before(update_run.data.source.n_blocks - update_run.new.n_blocks)
         return replace(solver, before=before), replace(problem, seed=self.seed)
 
     def save_parts(self, folder: Place) -> None:

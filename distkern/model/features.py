@@ -1,4 +1,4 @@
-"""Models over explicit features, and over landmarks that are chosen before training."""
+"""Models over explicit features, and over landmarks chosen before training."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.features import AbstractFeatures, find_features
-from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks
+from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks, Nystroem
 from distkern.maths.features.linear import Linear
 from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses import find_loss
+from distkern.maths.losses.base import AbstractLoss
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
@@ -26,46 +29,50 @@ from distkern.solvers.risk import Risk
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GammaModel(FittedModel):
-    """A model over a kernel whose gamma was given or found, that an update may begin from."""
+    """A model over a kernel with a given or chosen gamma, from which an update can start."""
 
     gamma: float = fitted(
-        "the kernel's gamma; 1 for linear features and for kernels without one",
+        "gamma of the kernel; 1 for linear features and for kernels without gamma",
         fact="gamma",
         write=float,
         read=float,
     )
     landmarks: Rows = fitted(
-        "(n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on "
-        "sparse rows; without rows unless the features are made of landmarks",
+        "(n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the training rows "
+        "were sparse; empty unless the features use landmarks",
         rows="landmarks",
     )
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         if solver.updates.refusal:
-            return super().begun(solver, problem, begins)
-        own = dict(begins.further.solver_state)
+            return super().continued(solver, problem, update_run)
+        own = dict(update_run.further.solver_state)
         coefficients = own.pop("coefficients", None)
         if coefficients is None:
             coefficients = np.ascontiguousarray(self.own_coefficients())
-        before = PreviousModel(self.landmarks, self.gamma, coefficients, *self.unit, own, begins.n_earlier)
+        before = PreviousModel(
+            self.landmarks, self.gamma, coefficients, *self.unit, own, update_run.n_earlier
+        )
         features = solver.features.at_known(len(self.landmarks))
         return replace(solver, features=features, before=before), replace(problem, seed=self.seed)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureModel(GammaModel):
-    """A model that is linear in features of the rows: the rows themselves, random features, or landmarks."""
+    """A linear model over features of the rows: the rows themselves, random features, or landmarks."""
 
-    seed: int = fitted("of the random features, and of every other choice", fact="seed", write=int, read=int)
+    seed: int = fitted(
+        "seed of the random features and of every other random choice", fact="seed", write=int, read=int
+    )
 
     @classmethod
     def features_of(cls, settings: Settings) -> AbstractFeatures:
-        """The features, before any row is read.
+        """Return the features before any row is read.
 
         Raises
         ------
         InputError
-            If a parameter has been given that features of this kind do not take, or the kernel does not suit.
+            If a given parameter does not apply to these features, or the kernel does not suit them.
         """
         kind = find_features(settings.value("features"))
         parts = {"kernel": settings.kernel_choice()} if "kernel" in kind.choices else {}
@@ -82,7 +89,6 @@ class FeatureModel(GammaModel):
 
     @cached_property
     def features(self) -> AbstractFeatures:
-        """What the rows become."""
         return self.features_of(self.settings)
 
     @property
@@ -90,7 +96,7 @@ class FeatureModel(GammaModel):
         return issubclass(find_features(self.settings.value("features")), Linear)
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
-        # rows of either form may come, so the seed and the columns are all that matters of them
+        # rows may be dense or sparse; only the seed and the columns matter
         rows = RowLayout((), self.width, np.dtype(dtype), self.seed, sparse_numbers=0)
         return self.features.basis(rows, self.landmarks, self.gamma)
 
@@ -105,7 +111,7 @@ class FeatureModel(GammaModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExplicitModel(FeatureModel):
-    """A model that a solver over explicit features finds; a constant one becomes part of the intercept."""
+    """A model found by a solver over explicit features; a constant feature is added to the intercept."""
 
     @classmethod
     def solver_of(cls, settings: Settings, risk: Risk) -> Any:
@@ -154,7 +160,6 @@ class ExplicitModel(FeatureModel):
 
 
 def _n_constant(solver: Any) -> int:
-    """How many of the solver's functions are constant."""
     if solver.before is not None and "center" not in solver.before.solver_state:
         return int(not solver.features.spans_constant)
     return int(solver.n_constant)
@@ -162,7 +167,7 @@ def _n_constant(solver: Any) -> int:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PegasosModel(FeatureModel):
-    """A model that Pegasos finds."""
+    """A model found by Pegasos."""
 
     @classmethod
     def solver_of(cls, settings: Settings, risk: Risk) -> Any:
@@ -178,7 +183,7 @@ class PegasosModel(FeatureModel):
         return float(self.settings.value("lam"))
 
     def squared_norm(self) -> float:
-        """|w|^2 + b^2, summed over the outputs."""
+        """Return |w|^2 + b^2, summed over the outputs."""
         constants = self.constants - self.unit[0]
         return float(np.square(self.coefficients).sum() + np.square(constants).sum())
 
@@ -188,14 +193,15 @@ class LandmarkModel(GammaModel):
     """A model f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training."""
 
     landmarks: Rows = fitted(
-        "(r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on sparse rows",
+        "(r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the training rows were "
+        "sparse",
         rows="landmarks",
         needed=True,
     )
 
     @classmethod
     def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
-        """The solver, and the functions of landmarks that it works on."""
+        """Return the class of the solver and the class of its landmark functions."""
         assert settings.solver is not None
         return settings.solver, Landmarks
 
@@ -223,5 +229,55 @@ class LandmarkModel(GammaModel):
         return float(self.settings.value("lam"))
 
     def penalty(self) -> float:
-        """1/2 |w|^2, summed over the outputs."""
+        """Return 1/2 |w|^2, summed over the outputs."""
         return float(0.5 * self.basis(np.float64).squared_norms(self.coefficients).sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CSVRGModel(LandmarkModel):
+    """A model found by CSVRG."""
+
+    @classmethod
+    def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
+        if settings.value("projection") == "span":
+            from distkern.solvers.csvrg import SpanCSVRG
+
+            return SpanCSVRG, Nystroem
+        return super().kind_of_solver(settings)
+
+    @classmethod
+    def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
+        found = super().of_state(settings, solver, state)
+        if settings.value("projection") == "span":
+            # the same model over the kernels themselves predicts faster
+            kernel = settings.kernel_choice().with_gamma(state.gamma)
+            basis = NystroemBasis(kernel, state.landmarks)
+            found["coefficients"] = basis.landmark_coefficients(state.coefficients)
+        return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SIMBAModel(FeatureModel):
+    """A model found by SIMBA; its objective is the mean weighted hinge loss, summed over the outputs."""
+
+    @classmethod
+    def loss_of(cls, settings: Settings) -> AbstractLoss:
+        return find_loss("hinge")()
+
+    @classmethod
+    def risk_of(
+        cls,
+        settings: Settings,
+        n_classes: int = 2,
+        class_weights: NDArray[np.float64] | None = None,
+        mean_weight: float = 1.0,
+    ) -> Risk:
+        return Risk(cls.loss_of(settings), 1, class_weights, mean_weight)
+
+    @classmethod
+    def solver_of(cls, settings: Settings, risk: Risk) -> Any:
+        assert settings.solver is not None
+        return settings.solver(cls.features_of(settings), risk, **settings.values_of(settings.solver))
+
+    def penalty(self) -> float:
+        return 0.0

@@ -1,8 +1,7 @@
-"""What a fit leaves: fields of a model with their help, and how a model's files hold them.
+"""Fields of a fitted model: their help texts, and how the model's files store them.
 
-``gamma: float = fitted("the kernel's gamma", fact="gamma", write=float)`` in the body of a model is the
-field, the line of the docstring's table of its estimators, whose attribute is ``gamma_``, and what is saved
-and restored.
+``gamma: float = fitted("gamma of the kernel", fact="gamma", write=float)`` in the body of a model declares
+the field, the row ``gamma_`` in the docstring of its estimators, and how it is saved and loaded.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from distkern.core.sparse import from_arrays, to_arrays
 
 _KEY = "fitted"
-#: types that JSON may have for facts written as numbers or texts
+#: types that JSON may hold for facts written as numbers or strings
 _FACTS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
 
 
@@ -27,14 +26,14 @@ class Fitted:
 
     Attributes
     ----------
-    help : what it is, with its shape and units
-    array : name of the array of a model's folder that holds it
-    rows : what the names of these arrays begin with, where it is rows, dense or sparse
-    fact : key of ``model.json`` that holds it
-    write : from its value to the one that is stored
-    read : the other way round
-    task : of the models that have it; None for all
-    always : whether estimators show it where it is None
+    help : description with shape and units
+    array : name of the array in the model's folder
+    rows : prefix of the arrays that hold dense or sparse rows
+    fact : key in ``model.json``
+    write : from the value to the stored one
+    read : from the stored value to the value
+    task : task of the models with this field; None for all
+    always : whether estimators show it if it is None
     needed : whether a model without these rows is damaged
     """
 
@@ -48,8 +47,8 @@ class Fitted:
     always: bool = True
     needed: bool = False
 
-    def taken(self, fact: Any) -> Any:
-        """Return the value of a stored fact; raises ValueError where a number or a text is something else."""
+    def value_of(self, fact: Any) -> Any:
+        """Return the value of a stored fact; raise ValueError if a number or string has another type."""
         for kind, kinds in _FACTS.items():
             if self.write is kind and type(fact) not in kinds:
                 raise ValueError(f"{self.fact} is {fact!r}")
@@ -57,19 +56,19 @@ class Fitted:
 
 
 def fitted(help: str, *, default: Any = MISSING, **how: Any) -> Any:
-    """A dataclass field that estimators show, see :class:`Fitted`."""
+    """Declare a dataclass field that estimators show, see :class:`Fitted`."""
     metadata = {_KEY: Fitted(help, **how)}
     return field(metadata=metadata) if default is MISSING else field(default=default, metadata=metadata)
 
 
 def fitted_fields(kind: type[Any], task: str | None = None) -> dict[str, Fitted]:
-    """The fields of a dataclass that estimators show, those of models of a task, by name."""
+    """Return the fields of a dataclass that estimators show, for models of a task, by name."""
     found = {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
     return {name: one for name, one in found.items() if task is None or one.task in (None, task)}
 
 
 def arrays_of(model: Any) -> dict[str, NDArray[Any]]:
-    """The fitted arrays that a model's folder holds."""
+    """Return the fitted arrays for a model's folder."""
     found: dict[str, NDArray[Any]] = {}
     for name, one in fitted_fields(type(model), model.task).items():
         if one.rows is not None and len(getattr(model, name)):
@@ -80,7 +79,7 @@ def arrays_of(model: Any) -> dict[str, NDArray[Any]]:
 
 
 def facts_of(model: Any) -> dict[str, Any]:
-    """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
+    """Return the fitted values that ``model.json`` stores in addition to those of every model."""
     known = fitted_fields(type(model), model.task).items()
     return {str(one.fact): one.write(getattr(model, name)) for name, one in known if one.fact is not None}
 
@@ -88,21 +87,21 @@ def facts_of(model: Any) -> dict[str, Any]:
 def restored_fields(
     kind: type[Any], task: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], width: int
 ) -> dict[str, Any]:
-    """The fields that :func:`arrays_of` and :func:`facts_of` gave; no rows where no array holds them.
+    """Return the fields from stored arrays and facts; missing optional rows become empty.
 
     Raises
     ------
     KeyError
         If a part is missing.
     ValueError
-        If a part is not what it must be.
+        If a part is invalid.
     """
     found: dict[str, Any] = {}
     for name, one in fitted_fields(kind, task).items():
         if one.array is not None:
             found[name] = one.read(arrays[one.array])
         elif one.fact is not None:
-            found[name] = one.taken(facts[one.fact])
+            found[name] = one.value_of(facts[one.fact])
         elif one.rows is not None:
             is_there = one.needed or any(key.partition(".")[0] == one.rows for key in arrays)
             found[name] = from_arrays(one.rows, arrays) if is_there else np.empty((0, width))

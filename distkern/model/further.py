@@ -1,4 +1,4 @@
-"""What a model keeps for updates."""
+"""What a model stores for updates."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from distkern.data.store.description import Description
 from distkern.data.store.places import Place
 
 DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
-#: what the names of its arrays in a model's folder begin with
+#: prefix of these arrays in a model's folder
 FURTHER = "further."
 OWN = f"{FURTHER}own."
 
 
 @dataclass(frozen=True)
 class SavedForUpdate:
-    """What a model keeps for updates.
+    """What a model stores for updates.
 
     Attributes
     ----------
     solver_state : fields of the solver's last state by name, arrays and numbers
-    n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
-    sources : fingerprints of the splits of data sets with these rows; "" for arrays
-    low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
-        units; without numbers where they are not known
-    began : :func:`~distkern.model.files.fingerprint_of` the model that the last update began from; "" of a
-        model that was fitted
+    n_rows, weight : number of training rows (equal rows of small data count once) and the sum of their
+        weights
+    sources : fingerprints of the splits with these rows; "" for arrays
+    low, high : (n_features,) smallest and largest number of each column in its own units; empty if unknown
+    began : :func:`~distkern.runs.persistence.fingerprint_of` the model before the last update; "" without
+        updates
     """
 
     solver_state: Mapping[str, Any] = field(default_factory=dict)
@@ -45,24 +45,21 @@ class SavedForUpdate:
     began: str = ""
 
     def __post_init__(self) -> None:
-        # thousands of batches of arrays are one source
+        # all batches of arrays count as one source
         object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that a model's folder holds of it."""
         own = {f"{OWN}{name}": np.asarray(value) for name, value in self.solver_state.items()}
         return {**own, f"{FURTHER}low": self.low, f"{FURTHER}high": self.high}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What ``model.json`` says of it."""
         names = [f"{FURTHER}low", f"{FURTHER}high", *(f"{OWN}{name}" for name in self.solver_state)]
         facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
         return {**facts, "began": self.began} if self.began else facts
 
     def loaded(self) -> SavedForUpdate:
-        """Itself, in memory."""
         return self
 
 
@@ -72,10 +69,10 @@ class StoredForUpdate:
 
     Attributes
     ----------
-    folder : of the model
-    fingerprint : of its arrays
+    folder : folder of the model
+    fingerprint : fingerprint of its arrays
     facts : see :attr:`SavedForUpdate.facts`
-    n_features : of the model
+    n_features : number of features of the model
     """
 
     folder: Place
@@ -85,11 +82,11 @@ class StoredForUpdate:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of it in memory; raises as :meth:`loaded`."""
+        """Its bytes in memory; raises as :meth:`loaded`."""
         return array_bytes(self.folder / "arrays", self.facts["arrays"])
 
     def loaded(self) -> SavedForUpdate:
-        """Return it in memory; raises as :func:`~distkern.data.store.arrays.load_arrays`."""
+        """Load it into memory; raises as :func:`~distkern.data.store.arrays.load_arrays`."""
         arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
         own = {name.removeprefix(OWN): values for name, values in arrays.items() if name.startswith(OWN)}
         where = str(self.folder / "model.json")

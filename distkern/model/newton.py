@@ -1,4 +1,4 @@
-"""Models that Newton's method finds."""
+"""Models found by Newton's method."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
 
 _SPOKEN = "conjugate gradients over passes"
-#: features of matrices where nothing limits memory: more are 512 MiB each, and a factorisation of minutes
+#: most features of a matrix without a memory limit: a larger one takes over 512 MiB and minutes to factor
 _MOST_OF_MATRICES = 8192
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NewtonModel(ExplicitModel):
-    """A model that Newton's method finds."""
+    """A model found by Newton's method."""
 
     hessian: str = fitted('"matrix" or "products"', fact="hessian", read=str)
     coefficients: NDArray[np.float64] = fitted(
-        "(r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``",
+        "(r, n_outputs); for Nystroem features the coefficients of the kernels at ``landmarks_``",
         array="coefficients",
     )
 
@@ -40,7 +40,7 @@ class NewtonModel(ExplicitModel):
         cls, settings: Settings, solver: Any, problem: Problem, mean_weight: float
     ) -> tuple[Settings, Any, Problem]:
         settings, solver, problem = super().posed(settings, solver, problem, mean_weight)
-        chosen = that_fits(solver, problem)
+        chosen = fitting_in_memory(solver, problem)
         if chosen is solver:
             return settings, solver, problem
         size = chosen.expected_size(problem) - chosen.n_constant
@@ -61,14 +61,14 @@ class NewtonModel(ExplicitModel):
         return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
 
 
-def that_fits(solver: Newton, problem: Problem) -> Newton:
-    """With products where matrices do not fit a process that does everything, or are of more than 8,192
-    features, where nothing limits them.
+def fitting_in_memory(solver: Newton, problem: Problem) -> Newton:
+    """Return the solver with products if matrices do not fit.
 
-    If neither does, it is a worker that has to fit, and what the driver makes itself.
+    Matrices must fit a process that does everything; without a memory limit they have at most 8,192 features.
+    If neither matrices nor products fit, workers and driver are counted separately.
     """
 
-    # predictions of a loaded model plan nothing
+    # a loaded model predicts without this import
     from distkern.engine.plan import bytes_alone
 
     limit = solver.memory_limit
@@ -78,14 +78,14 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
         is_large = solver.expected_size(problem) - solver.n_constant > _MOST_OF_MATRICES
         return replace(solver, hessian="products") if is_large else solver
     extent = Extent(problem.block_rows, problem.row_bytes)
-    ways = (solver, replace(solver, hessian="products"))
+    solvers = (solver, replace(solver, hessian="products"))
     taken = [0, 0]
     for kind in ("synchronous", "distributed"):
-        for number, way in enumerate(ways):
-            outlines = way.outline(problem)
+        for number, candidate in enumerate(solvers):
+            outlines = candidate.outline(problem)
             made = max(outline.step.cost.driver_bytes for outline in outlines)
             taken[number] = max(made, bytes_alone(outlines, extent, kind, limit))
             if taken[number] <= limit:
-                return way
-    # what refuses the run tells the memory of the smaller one
-    return ways[taken[1] < taken[0]]
+                return candidate
+    # the run is refused with the memory of the smaller one
+    return solvers[taken[1] < taken[0]]

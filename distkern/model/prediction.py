@@ -1,4 +1,4 @@
-"""Prediction on rows of features, wherever they are."""
+"""Prediction on rows of features."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def predict_rows(
     answer: Callable[[Floats], NDArray[Any]],
     features: Any,
 ) -> NDArray[Any]:
-    """Decision values, labels or probabilities of rows, computed in the rows' own precision, threads pinned.
+    """Compute decision values, labels or probabilities in the rows' own precision, with one BLAS thread.
 
     Parameters
     ----------
-    bases : the same basis in each of the precisions that prepared rows may have
+    bases : the basis in each precision that prepared rows may have
     coefficients : (size, n_outputs)
-    n_features : columns that rows must have
-    preparation : of the rows, None if they are prepared
-    answer : what is said of Phi coef, see :func:`answer_of`
+    n_features : number of columns that rows must have
+    preparation : preparation of the rows; None if they are prepared
+    answer : function of Phi coef, see :func:`answer_of`
     features : (n_rows, n_features)
     """
     basis, rows = _prepared(bases, n_features, preparation, features)
@@ -48,7 +48,7 @@ def deviations_of_rows(
     preparation: Preparation | None,
     features: Any,
 ) -> NDArray[np.float64]:
-    """|phi(x)' D| of each row, (n_rows,), for D (size, size); the rest as in :func:`predict_rows`."""
+    """Compute |phi(x)' D| of each row, (n_rows,), for D (size, size); otherwise as :func:`predict_rows`."""
     basis, rows = _prepared(bases, n_features, preparation, features)
     found, narrow = np.empty(rows.shape[0]), spread.astype(basis.dtype)
     with blas.single_threaded():
@@ -61,7 +61,7 @@ def deviations_of_rows(
 def _prepared(
     bases: Sequence[AbstractBasis], n_features: int, preparation: Preparation | None, features: Any
 ) -> tuple[AbstractBasis, Rows]:
-    """Rows as a basis takes them, and the basis of their precision."""
+    """Return the basis for the precision of the rows, and the rows prepared for it."""
     values: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
     dtype = values.dtype if values.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     if values.ndim != 2 or values.shape[1] != n_features:
@@ -70,12 +70,12 @@ def _prepared(
         )
     numbers = values.data if isinstance(values, SparseRows) else values
     if not (sum_is_finite(values) or np.isfinite(numbers).all()):
-        # arrays in memory have been looked at; those of Dask are met here
+        # rows in memory were validated before; blocks of Dask arrays are checked here
         raise InputError("Input X contains NaN or infinity", where="X", hint="fill the values in")
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)
         dtype = values.dtype
-    # Dask arrays may have blocks of another precision than they say
+    # blocks of a Dask array may have a precision other than its dtype
     basis = next((one for one in bases if one.dtype == dtype), bases[-1])
     return basis, converted(values.astype(basis.dtype), sparse=isinstance(values, SparseRows))
 
@@ -83,16 +83,17 @@ def _prepared(
 def rearranged(
     levels: tuple[float, ...], answer: Callable[[Floats], NDArray[Any]], combined: Floats
 ) -> NDArray[Any]:
-    """Predicted quantiles, (n_rows, n_levels), in the order of their levels; a single one stays as it is.
+    """Return predicted quantiles, (n_rows, n_levels), in the order of their levels; a single quantile stays
+    as it is.
 
-    Each row's quantiles are sorted: where they crossed the sorted ones are closer to the true ones, and cost
-    no more (Chernozhukov, Fernandez-Val and Galichon 2010, Proposition 4).
+    Each row's quantiles are sorted. Where they crossed, the sorted ones are closer to the true quantiles and
+    their loss is no larger (Chernozhukov, Fernandez-Val and Galichon 2010, Proposition 4).
     """
     return in_order(levels, answer(combined))
 
 
 def in_order(levels: tuple[float, ...], quantiles: NDArray[Any]) -> NDArray[Any]:
-    """The quantiles of each row, sorted as their levels are."""
+    """Return the quantiles of each row, sorted as their levels are."""
     if quantiles.ndim == 1:
         return quantiles
     found = np.empty_like(quantiles)
@@ -101,11 +102,13 @@ def in_order(levels: tuple[float, ...], quantiles: NDArray[Any]) -> NDArray[Any]
 
 
 def side_of(intercept: Floats, output: str, combined: Floats) -> NDArray[Any]:
-    """On which side of a threshold rows lie, of Phi coef (n_rows, 1) and the negative of the threshold (1,).
+    """Return the side of a threshold on which rows lie, from Phi coef (n_rows, 1) and the negative threshold
+    (1,).
 
     Returns
     -------
-    (n_rows,): for "decision" float64, how far above the threshold; for "label" +1 from it on, and -1 below
+    (n_rows,): for "decision" the float64 distance above the threshold; for "label" +1 at or above it and -1
+    below
     """
     decision: NDArray[np.float64] = combined.astype(np.float64)[:, 0] + intercept[0]
     if output == "decision":
@@ -121,15 +124,15 @@ def answer_of(
     cut: float | NDArray[np.float64] | None,
     combined: Floats,
 ) -> NDArray[Any]:
-    """Decision values, labels or probabilities, of Phi coef.
+    """Return decision values, labels or probabilities from Phi coef.
 
     Parameters
     ----------
     intercept : (n_outputs,)
-    classes : label values; None for a model of real targets
+    classes : label values; None for real targets
     output : "decision", "label" or "probability"
-    chances : of decision values (n_rows, n_outputs); None if the model has no probabilities
-    cut : of labels, see :func:`codes_of`
+    chances : function of decision values (n_rows, n_outputs); None without probabilities
+    cut : see :func:`codes_of`
     combined : (n_rows, n_outputs)
 
     Returns
@@ -138,12 +141,14 @@ def answer_of(
     (n_rows, n_classes) probabilities
     """
     decision = combined.astype(np.float64)
-    # adding a zero would turn a negative zero
+    # adding zero would change the sign of negative zeros
     if intercept.any():
         decision += intercept
     if output == "probability":
         if chances is None:
-            raise InputError("was fitted without probabilities", where="the model", hint="fit it again")
+            raise InputError(
+                "was fitted without probabilities", where="the model", hint="fit it again with probabilities"
+            )
         return chances(decision)
     if output == "label" and classes is not None:
         labels: NDArray[Any] = classes[codes_of(decision, chances, cut)]
@@ -151,7 +156,7 @@ def answer_of(
     if decision.shape[1] == 1:
         decision = decision[:, 0]
     elif classes is not None and len(classes) == 2:
-        # two classes that compete: the second's lead
+        # two competing classes: the second minus the first
         decision = decision[:, 1] - decision[:, 0]
     return decision
 
@@ -159,10 +164,11 @@ def answer_of(
 def unweighted(
     chances: Callable[[Floats], NDArray[np.float64]], weights: NDArray[np.float64], decision: Floats
 ) -> NDArray[np.float64]:
-    """Probabilities p_c of rows as they are, (n_rows, n_classes), from probabilities of weighted classes.
+    """Return probabilities p_c of rows as they occur, (n_rows, n_classes), from probabilities of weighted
+    classes.
 
-    A machine whose losses weigh w_c learns q_c, proportional to w_c p_c, so that p_c is proportional to
-    q_c / w_c (Elkan 2001). A class of weight 0 was not learned, and keeps its q_c.
+    A machine whose losses weigh w_c learns q_c, proportional to w_c p_c, so p_c is proportional to q_c / w_c
+    (Elkan 2001). A class of weight 0 was not learned and keeps its q_c.
 
     Parameters
     ----------
@@ -179,14 +185,14 @@ def codes_of(
     chances: Callable[[Floats], NDArray[np.float64]] | None,
     cut: float | NDArray[np.float64] | None,
 ) -> NDArray[np.intp]:
-    """Codes of the predicted classes, (n_rows,), of decision values (n_rows, n_outputs).
+    """Return codes of the predicted classes, (n_rows,), from decision values (n_rows, n_outputs).
 
     Parameters
     ----------
-    chances : probabilities of decision values, if there are some
-    cut : probability of the second of two classes from which on it is predicted; or (n_classes,) weights w_c:
-        the class of the largest w_c p_c; None: that of the largest decision value, or of a single one the
-        second where it is > 0
+    chances : probabilities of decision values, or None
+    cut : probability from which the second of two classes is predicted; or (n_classes,) weights w_c: the
+        class with the largest w_c p_c; None: the largest decision value, or for a single output the second
+        class if it is > 0
     """
     if cut is not None:
         if chances is None:

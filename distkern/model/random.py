@@ -1,4 +1,4 @@
-"""Models over random features that doubly stochastic gradients find."""
+"""Models over random features found by doubly stochastic gradients."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, held_out_of
 from distkern.solvers.risk import Risk
 
 DEVIATION = "deviation"
-#: features of an exact polish, and bytes of the rows that the driver takes for one without being asked
+#: features of an exact polish; largest rows in bytes for which it is the default
 MOST_FEATURES, _MOST_BYTES = 8192, 64 * 2**20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomModel(FittedModel):
-    """A model over random features in blocks.
+    """A model over blocks of random features.
 
     Attributes
     ----------
-    state : the last one of a run of this process, that batches go on from
+    state : last state of a run in this process, with which batches continue
     """
 
-    gamma: float = fitted("the kernel's gamma", fact="gamma", write=float)
-    n_blocks: int = fitted("blocks of random features in use", fact="n_blocks", write=int)
+    gamma: float = fitted("gamma of the kernel", fact="gamma", write=float)
+    n_blocks: int = fitted("number of blocks of random features in use", fact="n_blocks", write=int)
     state: DSGState | None = None
-    #: steps of a run, and how often each block of features is changed, at least: 32 are as many as the
-    #: default features of a classifier make
+    #: fewest steps of a run (32: as many as the default features of a classifier need), and fewest changes of
+    #: each block of features
     least_steps: ClassVar[int] = 32
     least_visits: ClassVar[int] = 1
 
@@ -58,7 +58,7 @@ class RandomModel(FittedModel):
             steps = StepRule(settings.value("step_size"), settings.value("step_decay"))
         values["block_size"] = min(values["block_size"], values["n_features"])
         n_blocks = -(-values["n_features"] // values["block_size"])
-        # of quantiles slopes are small beside the curvature of 1 that stands for their kink's
+        # slopes of quantile losses are small compared with the curvature of 1 assumed at their kink
         least = cls.least_steps * (4 if risk.loss.predicts_quantiles else 1)
         return settings.solver(
             risk,
@@ -78,20 +78,20 @@ class RandomModel(FittedModel):
         return self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
 
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
-        """The random features in use, computing in ``dtype``."""
+        """Return the random features in use, computing in ``dtype``."""
         layout = RowLayout((), self.width, np.dtype(dtype), self.seed)
         found: RandomFeatureBasis = self._solver().basis(layout, self.gamma, self.n_blocks)
         return found
 
     def squared_norm(self) -> float:
-        # features are normalised block by block: those of all blocks together are sqrt(most_blocks) as long
+        # features are normalised block by block: all blocks together are sqrt(most_blocks) times as long
         own = self.coefficients
         return float(self._solver().most_blocks * float(np.einsum("ij,ij->", own, own)))
 
     def stored_state(self) -> DSGState:
-        """The last state of the run that made the model, of what is kept of it; its figures are unknown."""
+        """Return the last state of the run, restored from the saved part; its figures are unknown."""
         assert self.further is not None
-        # all that is constant is the offset of classes
+        # the only constant is the offset of the classes
         center, scale = (self.constants, 1.0) if self.task == "classification" else self.unit
         own = dict(self.further.loaded().solver_state)
         state = DSGState(
@@ -105,19 +105,19 @@ class RandomModel(FittedModel):
             **own,
         )
         if state.is_polished:
-            # the average is of steps before the model was polished
+            # the average covers the steps before the polish
             average = state.scale * state.coefficients if len(state.average) else state.average
             state = replace(state, average=average, polish_gap=math.nan)
         return state
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         if solver.updates.refusal:
-            return super().begun(solver, problem, begins)
+            return super().continued(solver, problem, update_run)
         if self.settings.value("polish") is not None:
-            why = "it was polished, is the minimum over its rows, and further steps would leave it"
+            why = "it was polished to the minimum over its rows, which further steps would leave"
             raise cannot_go_on(self.name, why)
         before = self.stored_state()
-        n_more = max(1, round(before.step * problem.n_rows / begins.n_earlier))
+        n_more = max(1, round(before.step * problem.n_rows / update_run.n_earlier))
         continued = ContinuedDSG(**vars(solver), before=before, n_more=n_more)
         return continued, replace(problem, seed=self.seed)
 
@@ -141,13 +141,13 @@ class GaussianProcessModel(RandomModel):
     """The posterior of a Gaussian process over random features."""
 
     noise: float = fitted("standard deviation of the noise, in the units of the targets")
-    nu: float = fitted("(noise_ / target_scale_)^2 / n, n the sum of the rows' weights")
+    nu: float = fitted("(noise_ / target_scale_)^2 / n, where n is the sum of the rows' weights")
     log_marginal_likelihood: float = fitted(
-        "of the training targets, in units of target_scale_; NaN if the fit was ended before its last stage, "
-        "as noise_"
+        "log marginal likelihood of the training targets, in units of target_scale_; NaN, as noise_ is, if "
+        "the fit ended before its last stage"
     )
     spread: NDArray[np.float64] = fitted(
-        "(n_features, n_features), D: the standard deviation of f(x) is |z(x)' D|", array="spread"
+        "(n_features, n_features) matrix D: the standard deviation of f(x) is |z(x)' D|", array="spread"
     )
 
     @classmethod
@@ -205,7 +205,7 @@ class GaussianProcessModel(RandomModel):
 class NoveltyModel(RandomModel):
     """A one-class machine: f and its threshold tau."""
 
-    offset: float = fitted("tau: ``decision_function`` is ``score_samples`` less it")
+    offset: float = fitted("threshold tau: ``decision_function`` is ``score_samples`` minus tau")
     least_visits = 32
 
     @classmethod
@@ -229,7 +229,7 @@ class NoveltyModel(RandomModel):
 
     @classmethod
     def _decided(cls, settings: Settings, risk: Risk, problem: Problem) -> Settings:
-        """The settings, where the rows decide what is left open."""
+        """Return the settings with values for the hyperparameters that depend on the rows."""
         decided = dict(settings.left_open)
         few = problem.n_rows <= min(MOST_EXACT_ROWS, _MOST_BYTES // problem.row_bytes)
         if "polish" in decided and few and settings.value("steps_per_stage") is None:
@@ -251,7 +251,7 @@ class NoveltyModel(RandomModel):
         return super().of_state(settings, solver, state) | own
 
     def penalty(self) -> float:
-        """nu/2 |f|^2 - nu tau."""
+        """Return nu/2 |f|^2 - nu tau."""
         return super().penalty() - float(self.settings.value("nu")) * self.offset
 
     @classmethod
@@ -267,11 +267,11 @@ class NoveltyModel(RandomModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RatioModel(RandomModel):
-    """log(p/q) of two samples."""
+    """The log of the density ratio p/q of two samples."""
 
     kl_divergence: float = fitted(
-        "E_p f - E_q exp(f) + 1 of the training rows (of about 16,384 of them), which is too large where "
-        "they are few; of other rows see :meth:`kl_divergence`",
+        "E_p f - E_q exp(f) + 1 on about 16,384 training rows, which is too large for few rows; "
+        ":meth:`kl_divergence` computes it for other rows",
         fact="kl_divergence",
         read=float,
     )

@@ -1,10 +1,11 @@
-"""Hyperparameters, each looked at once: the frozen value that all of a run and the model it finds read."""
+"""Hyperparameters after one validation: the frozen value that a run and its model read."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,16 @@ from distkern.solvers.hyperparameters import METRIC, SCALE
 
 @dataclass(frozen=True)
 class Settings:
-    """The hyperparameters of an algorithm as plain Python has them.
+    """The hyperparameters of an algorithm as plain Python objects.
 
     Attributes
     ----------
-    given : by name; "auto" where that was given
-    solver : class of the solver, of an algorithm that has one
-    left_open : of hyperparameters that the rows decide, what is taken where they decide nothing
-    searched : names of those among them that are to be searched, and have an effect
-    maps_rows : whether rows may be scaled, and whether a metric may be learned, before anything else
-    found : what was decided
+    given : value by name; "auto" if that was given
+    solver : class of the solver, if the algorithm has one
+    left_open : values of hyperparameters that depend on the rows, used if the rows decide nothing
+    searched : names of the hyperparameters to search, which have an effect
+    maps_rows : whether rows may be scaled, and whether a metric may be learned, before the model
+    found : values that were decided
     """
 
     given: Mapping[str, Any]
@@ -48,12 +49,13 @@ class Settings:
         solver: type[Any] | None = None,
         left_open: Mapping[str, Any] | None = None,
     ) -> Settings:
-        """Clean each value; ``left_open`` are those that the rows decide where they have their defaults.
+        """Clean each value; ``left_open`` names the hyperparameters that depend on the rows if they have
+        their defaults.
 
         Raises
         ------
         InputError
-            For a value that a hyperparameter cannot have, or that has no effect beside the others.
+            If a value is invalid, or has no effect with the other values.
         """
         given = {
             # a default is clean
@@ -84,49 +86,46 @@ class Settings:
         return cls(given, solver, open_, tuple(searched), maps_rows)
 
     def finding(self, found: Mapping[str, Any]) -> Settings:
-        """These with more that was decided."""
         return replace(self, found={**self.found, **found})
 
     def value(self, name: str) -> Any:
-        """A hyperparameter's value: of those that the rows decide what was decided, or taken instead."""
+        """Return a hyperparameter's value; if the rows decide it, the decided value or its substitute."""
         return self.found.get(name, self.left_open[name]) if name in self.left_open else self.given[name]
 
     def values_of(self, part: type) -> dict[str, Any]:
-        """The hyperparameters that a part declares; without those that are left to its own default."""
+        """Return the hyperparameters that a part declares, without those left to the part's own default."""
         known = {name: one for name, one in declared(part).items() if name in self.given}
         values = {name: self.value(name) for name in known}
         return {name: one for name, one in values.items() if one is not None or known[name].can_be_none}
 
     def seed(self) -> int:
-        """The seed that ``random_state`` gives, or a drawn one."""
         random_state = self.given.get("random_state")
         if isinstance(random_state, (int, np.integer)):
             return int(random_state)
         return int(check_random_state(random_state).randint(2**31))
 
     def loss(self) -> AbstractLoss:
-        """The loss, with its constants."""
         kind = find_loss(self.value("loss"))
         return kind(**self.values_of(kind))
 
     def kernel_choice(self) -> KernelChoice:
-        """The kernel, with its constants, and gamma or the rule for it."""
+        """Return the kernel with its constants, and gamma or a rule for gamma."""
         kind = find_kernel(self.value("kernel"))
         constants = {name: value for name, value in self.values_of(kind).items() if name != "gamma"}
         return KernelChoice(kind, self.value("gamma"), constants)
 
     def row_metric(self) -> str | None:
-        """The metric that is learned before anything else, if one is wanted."""
+        """Return the metric to learn before the model, or None."""
         wanted: str | None = self.value("metric") if self.maps_rows[1] else None
         return wanted
 
     def row_scale(self) -> str:
-        """What columns are scaled by before anything else: "auto", a kind of scaling, or "none".
+        """Return the scaling of columns before the model: "auto", a kind of scaling, or "none".
 
         Raises
         ------
         InputError
-            If it would take numbers out of the kernel's domain.
+            If the scaling would leave the kernel's domain.
         """
         if not self.maps_rows[0]:
             return "none"
@@ -139,7 +138,7 @@ class Settings:
         metric = self.row_metric()
         if metric is not None or wanted in ("standard", "normal", "ranks"):
             raise InputError(
-                f"is {metric or wanted!r}, and kernel {kernel.kind.name} is not for negative numbers",
+                f"is {metric or wanted!r}, and kernel {kernel.kind.name} does not accept negative numbers",
                 where="scale" if metric is None else "metric",
                 hint="use scale='minmax', 'maxabs' or 'none', without a metric",
             )
@@ -147,16 +146,62 @@ class Settings:
 
 
 def has_effect(parameters: Mapping[str, Parameter], given: Mapping[str, Any], name: str) -> bool:
-    """Whether a hyperparameter has one beside the others."""
+    """Return whether a hyperparameter has an effect with the other values."""
     return _prevents(parameters, given, name) is None
 
 
 def _prevents(parameters: Mapping[str, Parameter], given: Mapping[str, Any], name: str) -> str | None:
-    """The first hyperparameter beside whose value another one has no effect."""
+    """Return the first hyperparameter whose value prevents an effect of another one."""
     used_with = parameters[name].used_with.items()
     return next((other for other, words in used_with if other in given and given[other] not in words), None)
 
 
 def is_same(value: Any, default: Any) -> bool:
-    """Whether a value is the default, and of its type."""
+    """Return whether a value equals the default and has its type."""
     return value is default or (type(value) is type(default) and bool(np.array_equal(value, default)))
+
+
+@dataclass(frozen=True)
+class ChosenBy:
+    """Which algorithm was chosen for the rows, and by which estimator.
+
+    Attributes
+    ----------
+    name, params : saved name and hyperparameters of the estimator that chose
+    estimator : name of its class
+    because : the reason, a clause
+    settings : hyperparameters of the chosen algorithm that differ from the estimator's
+    held_out : score on held-out rows and its standard error, or None
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    estimator: str
+    because: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    held_out: tuple[float, float] | None = None
+
+    def measured(self, state: Any, *, weighs_classes: bool) -> ChosenBy:
+        """Return the choice with the held-out score of the run's last state, if it has one."""
+        found = getattr(state, "held_out", None)
+        if found is None or weighs_classes or not np.isfinite(found).all():
+            return self
+        return replace(self, held_out=(float(found[0]), float(found[1])))
+
+
+class SavedAs:
+    """Name and hyperparameters under which an algorithm is saved, even if another estimator chose it."""
+
+    name: str
+    params: Mapping[str, Any]
+    chosen: ChosenBy | None
+
+    @cached_property
+    def saved_name(self) -> str:
+        """Name of the algorithm in files: the estimator that chose it, if one did."""
+        return self.name if self.chosen is None else self.chosen.name
+
+    @cached_property
+    def saved_params(self) -> Mapping[str, Any]:
+        """Hyperparameters in files."""
+        return self.params if self.chosen is None else self.chosen.params

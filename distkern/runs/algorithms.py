@@ -1,4 +1,4 @@
-"""The estimators by the names that ``--algorithm`` and model files use, and by class name."""
+"""The estimators by algorithm name (``--algorithm``, model files) and by class name."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 def algorithm(name: str) -> type[Any] | None:
-    """The estimator class of that name, if there is one; others are not imported."""
+    """Return the estimator class of an algorithm, or None; other estimators are not imported."""
     return _family(by_class=False).get(name)
 
 
 def algorithms() -> Mapping[str, type[Any]]:
-    """Name -> estimator class, for every estimator in their folder."""
+    """Return every algorithm: name -> estimator class."""
     return _family(by_class=False)
 
 
 def estimator(class_name: str) -> type[Any] | None:
-    """The public class of that name, if it is an estimator's; the file named as it is imported first."""
+    """Return the public estimator class of that name, or None; files with similar names come first."""
     return _family(by_class=True).get(class_name)
 
 
 def estimators() -> Mapping[str, type[Any]]:
-    """Class name -> class, for every estimator in their folder, including ones that are no algorithm."""
+    """Return every public class: name -> class, including those that are not algorithms."""
     return _family(by_class=True)
 
 

@@ -1,4 +1,4 @@
-"""What users give to ``fit``, brought to one form: labels or real targets of arrays, splits, Dask arrays."""
+"""Labels or targets of arrays, splits and Dask arrays, brought to one form for training."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Dataset, Split
 from distkern.data.scaling import Scaling
 from distkern.passes import Reduce
-from distkern.runs.arrays import ArraySource
+from distkern.runs.sources import ArraySource
 from distkern.solvers.base import Problem
 
-#: of which equal ones are merged
+#: up to this number of rows, equal ones are merged
 _FEW_ROWS = 1024
 _NO_CLASSES = np.empty(0)
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A source with what the estimator has to know of its targets and weights.
+    """A source with the facts about its targets and weights that training needs.
 
     Attributes
     ----------
-    source : targets are class codes, or real numbers
-    classes : label values in the order of the codes; empty for real numbers
-    class_totals : (n_classes,) sum of the row weights of each class; of all rows for real numbers
-    class_largest : (n_classes,) largest row weight of each class; of all rows for real numbers
-    scaling : how the features were scaled when they were sharded, applied to what is predicted later
+    source : its targets are class codes or real numbers
+    classes : labels in the order of the codes; empty for real targets
+    class_totals : (n_classes,) sum of the row weights of each class; (1,) over all rows for real targets
+    class_largest : (n_classes,) largest row weight of each class; (1,) over all rows for real targets
+    scaling : scaling of the stored features, also applied to rows that are predicted later
     """
 
     source: AbstractSource
@@ -45,7 +45,7 @@ class TrainingData:
     scaling: Scaling | None = None
 
     def mean_weight(self, class_weights: NDArray[np.float64] | None = None) -> float:
-        """Mean weight of a row's loss: the row's weight times that of its class, 1 if none are given."""
+        """Return the mean weight of a row's loss: the row's weight times its class's, 1 if not given."""
         return float(self.class_totals @ self._factors(class_weights)) / self.source.n_rows
 
     def problem(
@@ -56,7 +56,6 @@ class TrainingData:
         class_weights: NDArray[np.float64] | None = None,
         **more: Any,
     ) -> Problem:
-        """The problem of training on these rows."""
         source, largest = self.source, self.class_largest * self._factors(class_weights)
         return Problem(
             source.block_rows,
@@ -76,9 +75,9 @@ class TrainingData:
 
 
 def check_task(dataset: Dataset, task: str) -> None:
-    """Refuse a data set of another task than ``task``, naming the algorithms that learn from it.
+    """Refuse a data set of another task than ``task``, naming the algorithms for its task.
 
-    For the task "none" any will do, as its targets are not looked at.
+    Task "none" accepts any data set because it ignores the targets.
     """
     from distkern.runs.algorithms import algorithms
 
@@ -95,7 +94,7 @@ def check_task(dataset: Dataset, task: str) -> None:
 
 
 def from_split(split: Split, task: str) -> TrainingData:
-    """The training split of a data set for a task."""
+    """Return the training split of a data set for a task."""
     dataset = split.dataset
     check_task(dataset, task)
     totals, largest = np.array([float(split.n_rows)]), np.ones(1)
@@ -115,10 +114,10 @@ def from_arrays(
     task: str = "classification",
     group_keys: Keys | None = None,
 ) -> TrainingData:
-    """Validated arrays; rows of weight 0 are left out.
+    """Return validated arrays as training data without rows of weight 0.
 
-    With few rows, identical ones of one group are merged into one that carries their weights, in sorted
-    order: the objective is the same, and weighting a row is then exactly the same as repeating it.
+    With few rows, equal rows of one group become one row with their total weight, in sorted order. The
+    objective does not change, and weighting a row is then exactly equal to repeating it.
     """
     numbers = task == "regression"
     if group_keys is not None and weights is not None:
@@ -137,7 +136,7 @@ def from_arrays(
 def _by_class(
     codes: NDArray[Any] | None, n_classes: int, weights: NDArray[Any] | None, n_rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sum of the weights and the largest one of each class, or of all rows."""
+    """Return the sum and the largest of the weights of each class, or of all rows."""
     row_weights = np.ones(n_rows) if weights is None else weights
     if codes is None:
         return np.array([row_weights.sum()]), np.array([row_weights.max(initial=0.0)])
@@ -149,23 +148,26 @@ def _by_class(
 def of_positive_weight(
     features: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-    """The rows whose weight is not zero; :class:`InputError` for a negative weight or none but zeros."""
+    """Return the rows with positive weight; :class:`InputError` for a negative weight or no positive one."""
     if weights is None:
         return features, targets, None
     if np.any(weights < 0):
         raise InputError("negative sample weights", where="sample_weight", hint="weights must be 0 or more")
     kept = weights > 0
     if not kept.any():
-        raise InputError("all sample weights are zero", where="sample_weight", hint="give some rows weight")
+        raise InputError(
+            "all sample weights are zero", where="sample_weight", hint="give some rows a positive weight"
+        )
     return features[kept], targets[kept], weights[kept]
 
 
 def merged(
     features: Rows, codes: NDArray[np.int32], weights: NDArray[np.float64] | None, group_keys: Keys | None
 ) -> tuple[Rows, NDArray[np.int32], NDArray[np.float64] | None, Keys | None]:
-    """Rows in sorted order, with equal rows of one code and group made one row that carries their weights.
+    """Return rows in sorted order, where equal rows of one code and group are one row with their total
+    weight.
 
-    More than 1,024 rows are given back as they are. Weights (n,) are None where all are 1.
+    More than 1,024 rows are returned unchanged. Weights (n,) are None if all are 1.
     """
     if len(features) > _FEW_ROWS:
         return features, codes, weights, group_keys
@@ -181,13 +183,13 @@ def merged(
 
 @dataclass(frozen=True)
 class _Described:
-    """The labels of targets, and their weights.
+    """Labels of targets, and their weights.
 
     Attributes
     ----------
     labels : (n_labels,) sorted; None for other targets
-    totals, largest : (n_labels,), or (1,) of all rows: sum and largest of the weights
-    keys : of two groups, if there are groups
+    totals, largest : (n_labels,), or (1,) for all rows: sum and largest of the weights
+    keys : keys of up to two groups, if there are groups
     """
 
     labels: NDArray[Any] | None
@@ -197,12 +199,12 @@ class _Described:
 
 
 def checked_weights(block: Block) -> Floats:
-    """The weights of a block of Dask arrays; :class:`InputError` if any number in it is not usable."""
+    """Return the weights of a block of Dask arrays; :class:`InputError` for invalid numbers in the block."""
     # blocks of Dask arrays are dense
     features = np.asarray(block.features)
     if not np.isfinite(features).all():
         row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
-        where, hint = f"X, block {block.index}, row {row}", "fill it in, or fit to write_dataset(X, y, path)"
+        where, hint = f"X, block {block.index}, row {row}", "impute it, or fit to write_dataset(X, y, path)"
         raise InputError("Input X contains NaN or infinity", where=where, hint=hint)
     targets = block.targets
     if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
@@ -248,12 +250,12 @@ def _merge_described(first: _Described, second: _Described) -> _Described:
 
 
 def describing(task: str) -> Reduce[Any]:
-    """The pass that finds labels and weights of Dask arrays, and refuses numbers that are not finite."""
+    """Return the pass that finds labels and weights of Dask arrays and refuses non-finite numbers."""
     return Reduce("describe", _describe, _merge_described, task)
 
 
 def from_described(source: Any, described: _Described) -> TrainingData:
-    """A Dask array source, once a pass has described it."""
+    """Return the training data of a Dask array source and its description."""
     from sklearn.utils.multiclass import check_classification_targets
 
     if described.keys is not None:
@@ -266,5 +268,7 @@ def from_described(source: Any, described: _Described) -> TrainingData:
         check_classification_targets(classes)
         source = source.with_classes(classes)
     if not totals.sum():
-        raise InputError("all rows weigh 0", where="sample_weight", hint="give some of them a weight")
+        raise InputError(
+            "all rows have weight 0", where="sample_weight", hint="give some rows a positive weight"
+        )
     return TrainingData(source, classes, totals, described.largest)

@@ -1,4 +1,4 @@
-"""Partial dependence: the mean of what a model says of rows if a column has one value in all of them."""
+"""Partial dependence: the mean prediction over rows with one column set to a value."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     # workers import this file, and no scikit-learn
     from distkern.model.value import FittedModel
 
-#: quantiles of a column that are kept
+#: number of stored quantiles of a column
 _RUG = 50
-#: significant digits that are told of numbers
+#: significant digits of shown numbers
 _DIGITS = {"float32": 6, "float64": 17}
 
 
@@ -33,9 +33,9 @@ class InputColumn:
 
     Attributes
     ----------
-    places : of the features that it has become
-    number : its position among the columns of X
-    encoding : how, if it is of a table
+    places : positions of its features
+    number : position among the columns of X
+    encoding : encoding of a table's column
     """
 
     name: str
@@ -45,7 +45,7 @@ class InputColumn:
 
 
 def input_columns(table: Table | None, names: Sequence[str] | None, n_features: int) -> list[InputColumn]:
-    """The columns of a table that have become features, or the features where there is none."""
+    """Return the columns of a table that have features, or the features themselves without a table."""
     if table is None:
         named = names or [f"column {place + 1}" for place in range(n_features)]
         return [InputColumn(str(name), (place,), place) for place, name in enumerate(named)]
@@ -60,14 +60,14 @@ def input_columns(table: Table | None, names: Sequence[str] | None, n_features: 
 
 @dataclass(frozen=True)
 class ColumnGrid:
-    """Values that a column is given.
+    """Values at which a column is set.
 
     Attributes
     ----------
-    places : of its features
-    values, rug : as they are told; the rug is of numbers and dates
+    places : positions of its features
+    values, rug : values as shown; the rug is for numbers and dates
     kind : see :class:`~distkern.show.explanation.Dependence`
-    features : (n_values, n_places) that they become, scaled as the rows are
+    features : (n_values, n_places) encoded values, scaled as the rows are
     """
 
     column: str
@@ -79,10 +79,10 @@ class ColumnGrid:
 
     @classmethod
     def of(cls, column: InputColumn, rows: Rows, scaling: Scaling, most: int) -> ColumnGrid | None:
-        """At most so many values: all of a column of few, else quantiles; the categories that most rows have.
+        """Return a grid of at most ``most`` values, or None for texts and for columns without values.
 
-        None for texts, and for a column without values. ``scaling`` is what was done to the rows; norms that
-        they were divided by are not undone.
+        The values are all distinct ones if there are few, otherwise quantiles, or the most frequent
+        categories. ``scaling`` is the scaling of the rows; division by their norms is not undone.
         """
         encoding, places = column.encoding, np.array(column.places)
         units = Scaling() if scaling.factor is None else scaling.reordered(places)
@@ -99,14 +99,14 @@ class ColumnGrid:
         digits = _DIGITS[rows.dtype.name]
         kind = "number" if encoding is None else encoding.axis
         shown = shown_number if encoding is None else encoding.shown
-        told, strokes = (tuple(shown(value, digits) for value in some.tolist()) for some in (values, rug))
+        texts, strokes = (tuple(shown(value, digits) for value in some.tolist()) for some in (values, rug))
         is_drawn = kind in ("number", "date")
         scaled = units.apply(features, rows.dtype)
-        return cls(column.name, column.places, told, scaled, kind, strokes if is_drawn else ())
+        return cls(column.name, column.places, texts, scaled, kind, strokes if is_drawn else ())
 
 
 def outputs_of(model: FittedModel) -> tuple[Output, ...]:
-    """The outputs that are averaged: each class, of two the second; each of several quantiles."""
+    """Return the averaged outputs: each class (the second of two), or each of several quantiles."""
     if model.task == "regression":
         levels = model.levels
         return levels if len(levels) > 1 else ("",)
@@ -117,12 +117,12 @@ def outputs_of(model: FittedModel) -> tuple[Output, ...]:
 def averages(
     grid: ColumnGrid, rows: Rows, predict: Callable[[Any], NDArray[Any]], n_outputs: int
 ) -> tuple[tuple[float, ...], ...]:
-    """(n_outputs, n_values) means over the rows if the column has each of the values.
+    """Return means over the rows, (n_outputs, n_values), with the column set to each value.
 
-    ``predict`` gives (n,) or (n, n_said) numbers of rows, whose last ``n_outputs`` are averaged.
+    ``predict`` returns (n,) or (n, n_answers) numbers, of which the last ``n_outputs`` are averaged.
     """
     means = []
     for features in grid.features:
-        said = predict(with_values(rows, grid.places, features))
-        means.append(said.reshape(len(said), -1).mean(axis=0, dtype=np.float64)[-n_outputs:])
+        predicted = predict(with_values(rows, grid.places, features))
+        means.append(predicted.reshape(len(predicted), -1).mean(axis=0, dtype=np.float64)[-n_outputs:])
     return tuple(map(tuple, np.array(means).T.tolist()))

@@ -1,4 +1,4 @@
-"""How far new rows are from the training rows of a model, by column."""
+"""Drift: how far new rows lie outside the ranges of a model's training rows, by column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distkern.data.spreads import TILE_BYTES, Spreads
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Reduce
 
-#: share of a column's range by which a number must be beyond it, as single precision has about 7 digits
+#: tolerance as a share of a column's range; single precision has about 7 digits
 _ROUNDING = 1e-6
 
 
@@ -23,11 +23,11 @@ class Drift:
 
     Attributes
     ----------
-    n_rows : new rows
-    outside : (n_features,) of them, by column; NaN where the range is not known
-    low, high : (n_features,) the smallest and the largest number of them
-    known_low, known_high : (n_features,) of the rows before; without numbers where they are not known
-    names : of the columns, where they have some
+    n_rows : number of new rows
+    outside : (n_features,) number of rows outside the range, by column; NaN if the range is unknown
+    low, high : (n_features,) smallest and largest number of the new rows
+    known_low, known_high : (n_features,) ranges of the previous rows; empty if unknown
+    names : names of the columns, or None
     """
 
     n_rows: int
@@ -40,24 +40,22 @@ class Drift:
 
     @property
     def is_known(self) -> bool:
-        """Whether there are ranges to compare with."""
         return len(self.known_low) > 0
 
     @property
     def shares(self) -> Array:
-        """(n_features,) share of the rows outside the range, by column."""
         return self.outside / self.n_rows
 
     @property
     def widened(self) -> tuple[Array, Array]:
-        """The ranges of the rows before and of these; without numbers where those before are not known."""
+        """Ranges of the previous and the new rows together; empty if the previous ranges are unknown."""
         if not self.is_known:
             return self.known_low, self.known_high
         return np.minimum(self.known_low, self.low), np.maximum(self.known_high, self.high)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a model keeps of it: the ten columns with the largest shares, and how many have one."""
+        """What a model stores: the ten columns with the largest shares, and how many have any."""
         if not self.is_known:
             return {"drift": None}
         keys = ("column", "outside", "low", "high", "new_low", "new_high")
@@ -65,7 +63,7 @@ class Drift:
         return {"drift": {"columns": int(np.count_nonzero(self.outside)), "most": most}}
 
     def most(self, n_columns: int) -> list[tuple[str | float, ...]]:
-        """The columns with the largest shares above 0: name, share, range before, range of the new rows."""
+        """Return the columns with the largest positive shares: name, share, previous range, new range."""
         shares = np.nan_to_num(self.shares)
         order = [one for one in np.argsort(-shares, kind="stable").tolist() if shares[one] > 0]
         return [
@@ -80,7 +78,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Rows, numbers outside the bounds by column, and ranges, in the units of the model."""
+    """Number of rows, numbers outside the bounds by column, and ranges, in the units of the model."""
 
     n_rows: int
     outside: Array
@@ -89,7 +87,6 @@ class _Sums:
 
     @staticmethod
     def add(first: _Sums, second: _Sums) -> _Sums:
-        """The sums over the rows of both."""
         return _Sums(
             first.n_rows + second.n_rows,
             first.outside + second.outside,
@@ -99,18 +96,18 @@ class _Sums:
 
 
 def drift_pass(model: FittedModel, source: AbstractSource, low: Array, high: Array) -> Reduce[_Sums]:
-    """The pass that :func:`drift_of` reads.
+    """Return the pass that :func:`drift_of` evaluates.
 
     Parameters
     ----------
-    model : fitted
-    source : rows of its features, scaled as its own, before its map
-    low, high : of the rows before, in their own units, see :class:`~distkern.runs.persistence.SavedForUpdate`
+    source : rows with the model's features and scaling, before its map
+    low, high : ranges of the previous rows in their own units, see
+        :class:`~distkern.model.further.SavedForUpdate`
     """
     width = source.n_features
     bounds = np.full((2, width), np.nan)
     if len(low):
-        # what is known may be of double precision, and what is read of single
+        # known ranges may be in double precision and the new rows in single precision
         single = np.finfo(np.float32).eps * np.maximum(np.abs(low), np.abs(high))
         beyond = _ROUNDING * (high - low) + single
         bounds = np.stack([_scaled(model, low - beyond), _scaled(model, high + beyond)])
@@ -121,7 +118,7 @@ def drift_pass(model: FittedModel, source: AbstractSource, low: Array, high: Arr
 
 
 def drift_of(model: FittedModel, sums: _Sums, low: Array, high: Array) -> Drift:
-    """What the pass says, in the units of the columns."""
+    """Return the drift from the pass's result, in the units of the columns."""
     outside = sums.outside if len(low) else np.full(len(sums.outside), np.nan)
     names = model.columns.names
     if model.columns.table is not None:

@@ -1,4 +1,4 @@
-"""Exact figures of a model on a split, in one pass and bounded memory."""
+"""Evaluation of a model on a split: exact figures in one pass and bounded memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,22 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.maths.bases.routing import RoutedAnswers
-from distkern.model.applied import Applied
 from distkern.model.prediction import codes_of
 from distkern.model.value import FittedModel
 from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
-from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, RankingFigures
+from distkern.runs.applied import Applied, routing_of, run, scratch_folder
+from distkern.runs.ranking import (
+    GROUPS,
+    KEPT_BYTES,
+    RANKING_BYTES,
+    Calibration,
+    Losing,
+    Lost,
+    RankedScores,
+    RankingFigures,
+    losses_of_groups,
+)
 from distkern.runs.regression_figures import PointGrid, Residuals, regression_figures, residuals_pass
-from distkern.runs.routed import routing_of, run, scratch_folder
-from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Outliers:
 
     Attributes
     ----------
-    n_rows, n_outliers : rows, and those below the threshold
+    n_rows, n_outliers : number of rows, and of rows below the threshold
     distances : sum of f - tau
     losses : sum of s_i max(0, tau - f)
     """
@@ -52,7 +60,6 @@ class Outliers:
 
     @staticmethod
     def add(first: Outliers, second: Outliers) -> Outliers:
-        """The sums over the rows of both."""
         return Outliers(
             first.n_rows + second.n_rows,
             first.n_outliers + second.n_outliers,
@@ -62,7 +69,7 @@ class Outliers:
 
 
 def outliers_pass(model: FittedModel, split: Split, found: RoutedAnswers | None = None) -> Reduce[Outliers]:
-    """The pass that :func:`outlier_figures` reads; labels of the split are not looked at."""
+    """Return the pass that :func:`outlier_figures` evaluates; labels of the split are ignored."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = cost.holding(task={"scores": (rows, 64)}, result={"sums": (64,)})
@@ -70,7 +77,7 @@ def outliers_pass(model: FittedModel, split: Split, found: RoutedAnswers | None 
 
 
 def outlier_figures(model: FittedModel, sums: Outliers, seconds: float) -> dict[str, Any]:
-    """n, share of outliers, mean of f - tau, threshold tau, objective, seconds."""
+    """Return n, share of outliers, mean of f - tau, threshold tau, objective and seconds."""
     return {
         "n": sums.n_rows,
         "outliers": sums.n_outliers / sums.n_rows,
@@ -93,9 +100,9 @@ class EvaluationSums:
 
     Attributes
     ----------
-    confusion : (n_classes of the data, n_classes of the model): rows by true and predicted label
+    confusion : (n_classes of the data, n_classes of the model) number of rows by true and predicted label
     losses : sum of s_i l_i over rows and outputs
-    calibration : of a model that gives probabilities
+    calibration : calibration of models with probabilities
     """
 
     confusion: NDArray[np.int64]
@@ -104,7 +111,6 @@ class EvaluationSums:
 
     @staticmethod
     def add(first: EvaluationSums, second: EvaluationSums) -> EvaluationSums:
-        """The sums over the rows of both."""
         calibration = None
         if first.calibration is not None and second.calibration is not None:
             calibration = Calibration.add(first.calibration, second.calibration)
@@ -113,22 +119,22 @@ class EvaluationSums:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model makes of a split.
+    """Result of a model on a split.
 
     Attributes
     ----------
     figures : see :func:`evaluate_split`
-    labels, predicted : of the split, and those that the model predicts; none of real targets
-    confusion : (n_labels, n_predicted): rows by true and predicted label
-    ranking : of two classes
-    calibration : of a model that gives probabilities
-    chances : (n,) probabilities of class 1 at the thresholds of ``ranking``, of a model with one output
-    balanced : the probability at which ``threshold="balanced"`` predicts class 1
-    base : figures of the best constant answer for these rows: the most frequent class, the shares of the
-        classes as probabilities, or the mean target
-    predictions : of real targets, rows by target and by prediction
-    losses : (128,) of groups of rows, see :func:`~distkern.runs.row_losses.losses_of_groups`; none without a
-        figure that is a mean over rows
+    labels, predicted : labels of the split and of the predictions; empty for real targets
+    confusion : (n_labels, n_predicted) number of rows by true and predicted label
+    ranking : ranking figures of two classes
+    calibration : calibration of models with probabilities
+    chances : (n,) probabilities of class 1 at the thresholds of ``ranking``, for models with one output
+    balanced : probability from which ``threshold="balanced"`` predicts class 1
+    base : figures of the best constant prediction: the most frequent class with the class shares as
+        probabilities, or the mean target
+    predictions : number of rows by real target and prediction
+    losses : (128,) losses of groups of rows, see :func:`~distkern.runs.ranking.losses_of_groups`; empty for
+        figures that are not a mean over rows
     """
 
     figures: dict[str, Any]
@@ -146,7 +152,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Counted:
-    """A block's counts, of two classes the scores of its rows and which are of class 1, what is compared."""
+    """Counts of a block; for two classes also scores and which rows are of class 1; compared losses."""
 
     counts: EvaluationSums
     scores: Floats
@@ -177,7 +183,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     rows = replace(block.take(np.flatnonzero(known)), targets=codes[known])
     losses = operand.model.losses(predictions[known], rows)
     exact = predictions[known].astype(np.float64)
-    # two classes that compete: the second's lead
+    # two competing classes: the second minus the first
     scores = exact[:, 0] if binary else exact[:, -1] - exact[:, 0]
     if operand.n_predicted > 2:
         scores = scores[:0]
@@ -187,7 +193,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     if operand.losing is not None:
         wrong = (predicted != codes)[known].astype(np.float64)
         lost = operand.losing.lost(rows, exact, chances, wrong, codes[known])
-    # weights are those of losses: every row counts once in all other figures
+    # weights apply to losses; in all other figures every row counts once
     return _Counted(EvaluationSums(confusion, losses, calibration), scores, codes[known] == 1, lost)
 
 
@@ -198,16 +204,17 @@ def evaluate_split(
     listeners: tuple[Listener, ...] = (),
     compared: str | None = None,
 ) -> Evaluation:
-    """n, error, accuracy, balanced accuracy, AUC and average precision (two classes), log loss, Brier score
-    and calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn.
+    """Evaluate a model on a split.
 
-    For a regressor it is what :func:`~distkern.runs.regression_figures.regression_figures` gives, for a
-    novelty detector what :func:`~distkern.runs.evaluation.outlier_figures` gives.
+    The figures of a classifier are n, error, accuracy, balanced accuracy, AUC and average precision (two
+    classes), log loss, Brier score and calibration error (with probabilities), objective and seconds. For
+    regressors see :func:`~distkern.runs.regression_figures.regression_figures`, for novelty detectors
+    :func:`~distkern.runs.evaluation.outlier_figures`.
 
-    Labels of the split are matched to the model's by value; rows of a label the model does not know count
-    as errors and are left out of objective, curves and calibration. Losses of rows are summed by groups for a
-    figure that is ``compared``; a log loss of decision values without probabilities is that of the sigmoid or
-    temperature that suits these rows best (:func:`~distkern.core.scores.log_losses`).
+    Labels of the split are matched to the model's by value. Rows with an unknown label count as errors and
+    are excluded from objective, curves and calibration. For a ``compared`` figure, losses of rows are summed
+    by groups. A log loss without probabilities uses the sigmoid or temperature that fits these rows best
+    (:func:`~distkern.core.scores.log_losses`).
 
     Raises
     ------
@@ -264,7 +271,7 @@ def evaluate_split(
 
 
 def _chances_at(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64] | None:
-    """(n,) probabilities of class 1 at decision values (n,); None where these are not all there is."""
+    """Return probabilities of class 1 at decision values (n,), or None if they depend on more."""
     chances = model.chances
     if chances is None or model.n_outputs != 1:
         return None
@@ -278,7 +285,7 @@ def _balanced(model: Any) -> float | None:
 
 
 def _base(total: EvaluationSums, ranking: RankingFigures | None) -> dict[str, float]:
-    """Figures of always giving the most frequent class, with the shares of the classes as probabilities."""
+    """Return figures of predicting the most frequent class, with the class shares as probabilities."""
     shares = total.confusion.sum(axis=1) / total.confusion.sum()
     base = {"error": 1.0 - float(shares.max()), "accuracy": float(shares.max())}
     if total.calibration is not None:
@@ -297,15 +304,15 @@ def score_of(
     of_dask: Callable[..., float],
     of_arrays: Callable[..., Any],
 ) -> float:
-    """A figure of predictions: of a split the one of that name, of arrays what a function says."""
+    """Return a figure of predictions: by name for a split, by function for arrays."""
     if isinstance(X, Split):
         if y is not None or sample_weight is not None:
-            what = "a data set's split has its own labels and weights"
+            what = "a split of a data set has its own labels and weights"
             raise InputError(what, where="score", hint="give the split alone")
         with open_executor() as executor:
             figures = evaluate_split(model, X, executor).figures
         found = figures[name]
-        # scikit-learn's r2 of targets that are all the same
+        # scikit-learn's r2 for constant targets
         return float(figures["rmse"] == 0) if found is None else float(found)
     predicted = predict(X)
     if is_dask(predicted, y):
@@ -322,7 +329,7 @@ def _classes(model: FittedModel) -> NDArray[Any]:
 def evaluation_passes(
     model: FittedModel, split: Split, machine: Machine, compared: str | None = None
 ) -> list[Pass]:
-    """The passes of :func:`evaluate_split`, to be planned."""
+    """Return the passes of :func:`evaluate_split`, for a plan."""
     routing = routing_of(model, split, "test", None, machine)
     if routing is None:
         return [evaluation_pass(model, split, None, compared)]
@@ -332,12 +339,12 @@ def evaluation_passes(
 def evaluation_pass(
     model: FittedModel, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
 ) -> Reduce[Residuals] | Reduce[Outliers] | Stream[_Counted]:
-    """The last pass of :func:`evaluate_split`; raises what that raises."""
+    """Return the last pass of :func:`evaluate_split`; raises as it does."""
     if model.task == "none":
         return outliers_pass(model, split, found)
     if split.dataset.task != model.task:
         raise InputError(
-            f"is a data set of task {split.dataset.task!r}, and "
+            f"is a data set for task {split.dataset.task!r}, but "
             f"{model.columns.estimator} is for {model.task}",
             where=str(split.dataset.path),
             hint=f"shard it with --task {model.task}",
@@ -355,9 +362,9 @@ def _counting_pass(
     codes = np.array([known.index(label) if label in known else -1 for label in labels], dtype=np.int64)
     if (codes < 0).all():
         raise InputError(
-            f"its labels {labels[:5]} are none of the model's {known[:5]}",
+            f"its labels {labels[:5]} differ from the model's {known[:5]}",
             where=str(split.dataset.path),
-            hint="evaluate on data with the labels of the training data",
+            hint="evaluate on data with the training labels",
         )
     n_outputs = model.n_outputs
     losing = Losing.of(compared, split.n_rows, n_outputs)
@@ -404,7 +411,7 @@ def _figures(
         figures |= {"auc": ranking.area, "average_precision": ranking.average_precision}
     if counts.calibration is not None:
         figures |= counts.calibration.figures
-    # rows of classes that the model does not know have no losses
+    # rows of unknown classes have no loss
     figures["objective"] = model.objective(counts.losses, n_known) if n_known else None
     figures["seconds"] = round(seconds, 4)
     return figures

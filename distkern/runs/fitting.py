@@ -1,4 +1,4 @@
-"""One run: from rows and a recipe to a model, whoever asks for it."""
+"""One run: from rows and a recipe to a model."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ from distkern.model.further import SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.runs.data import TrainingData
 from distkern.runs.learned import GivenTraining
-from distkern.runs.mapped import mapped
 from distkern.runs.recipe import Posed, Recipe
-from distkern.runs.scaled import Rescaled, rescaled
+from distkern.runs.scaled import Rescaled, mapped, rescaled
 from distkern.runs.spooled import in_random_order
 from distkern.show.history import History
 
 
 @dataclass(frozen=True)
 class RunPlace:
-    """Where a run is made, who hears of it, and what may end it.
+    """Where a run takes place, who is informed, and what may stop it.
 
     Attributes
     ----------
-    executor : of the passes
-    listeners : of its events
-    checkpoints, resume : folder of the states after each stage, and whether to go on from the newest
-    stopping : what may end it early
+    executor : runs the passes
+    listeners : receive the events
+    checkpoints, resume : folder of the states after each stage, and whether to continue from the newest
+    stopping : early stopping, or None
     """
 
     executor: AbstractExecutor
@@ -53,7 +52,7 @@ class RunPlace:
 
 
 def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
-    """The model that a recipe makes of rows."""
+    """Return the model that a recipe makes from rows."""
     remove_orphans()
     with ExitStack() as stack:
         stack.enter_context(blas.single_threaded())
@@ -85,7 +84,7 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
 def shuffled(
     recipe: Recipe, data: TrainingData, executor: AbstractExecutor, stack: ExitStack, events: EventLog
 ) -> TrainingData:
-    """The rows in random order, where the recipe asks for it and they are not yet."""
+    """Return the rows in random order if the recipe needs it and they are not shuffled yet."""
     if recipe.draws_any_row or data.source.is_shuffled or data.source.n_blocks == 1:
         return data
     return in_random_order(data, executor, stack, events)
@@ -94,7 +93,7 @@ def shuffled(
 def run_solver(
     recipe: Recipe, posed: Posed, data: TrainingData, driver: Driver, place: RunPlace
 ) -> tuple[RunOutcome, dict[str, Any]]:
-    """What the solver ends with, and the fields of the model that its tasks have stored."""
+    """Return the solver's outcome, and the model fields that its tasks have stored."""
     if place.stopping is not None:
         place.stopping.check(posed.run_by)
     if place.checkpoints is not None:
@@ -102,7 +101,7 @@ def run_solver(
     parts: dict[str, Any] = {}
 
     def take(state: Any, workplace: Any) -> None:
-        parts.update(recipe.kind.taken(state, workplace))
+        parts.update(recipe.kind.stored_fields(state, workplace))
 
     how: dict[str, Any] = {"resume": place.resume, "stopping": place.stopping}
     return driver.run(posed.run_by, posed.problem, take=take, **how), parts
@@ -119,7 +118,7 @@ def model_of(
     further: SavedForUpdate,
     updates: tuple[dict[str, Any], ...] = (),
 ) -> FittedModel:
-    """The model of what a run ends with."""
+    """Return the model of a finished run."""
     state, chosen = outcome.state, recipe.chosen
     settings = replace(posed.settings, found={**posed.run_by.found(state), **posed.settings.found})
     if chosen is not None:
@@ -148,8 +147,10 @@ def model_of(
 
 
 def ranges_of(data: TrainingData, rows: Rescaled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The smallest and the largest number of each column of training rows, in their own units; without
-    numbers where no pass has seen them and the scaling of the data set does not say."""
+    """Return the smallest and largest number of each column of the training rows, in their own units.
+
+    Both are empty if no pass has read the rows and the data set's scaling does not determine them.
+    """
     source, stored = data.source, data.scaling
     if stored is not None and stored.kind == "minmax" and stored.shift is not None:
         assert stored.factor is not None

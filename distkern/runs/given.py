@@ -1,20 +1,22 @@
-"""One way in: whatever is given to ``predict`` and ``fit`` as a source, or as rows of features.
+"""Whatever users give to ``fit`` and ``predict``, as a source or as rows of features.
 
-That is arrays, sparse matrices, frames of pandas, Polars, Arrow and Dask, Dask arrays, data sets and splits.
-:mod:`distkern.runs.learned` learns the columns of rows, :func:`rows_for` brings rows to known columns by
-their names; :func:`described` adds what ``fit`` is told of the columns of a frame.
+Accepted are arrays, sparse matrices, frames of pandas, Polars, Arrow and Dask, Dask arrays, data sets and
+splits. :mod:`distkern.runs.learned` learns the columns of rows, :func:`rows_for` brings rows to known columns
+by name, and :func:`described` adds what ``fit`` is told about the columns of a frame.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
@@ -28,7 +30,6 @@ from distkern.data.preparation import Preparation
 from distkern.data.scaling import Scaling
 from distkern.engine.dask.arrays import as_frame, is_dask, map_frame, map_numbers, map_rows, map_source
 from distkern.model.columns import Columns
-from distkern.runs.arrays import explained, refuse_path
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset, Split
@@ -36,16 +37,16 @@ if TYPE_CHECKING:
     from distkern.data.table import Table
 
 _PRECISIONS = [np.float64, np.float32]
-#: kinds of dtypes that are numbers
+#: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
 
 
-# -- what fit is told of columns
+# -- roles of a frame's columns
 
 
 @dataclass(frozen=True)
 class DescribedFrame:
-    """A frame with what ``fit`` is told of its columns; arrays and data sets are told of nowhere."""
+    """A frame with the roles of its columns, as given to ``fit``."""
 
     frame: Any
     options: ShardOptions
@@ -54,19 +55,19 @@ class DescribedFrame:
 def described(
     X: Any, *, text: Sequence[str], categorical: Mapping[str, str] | Sequence[str], id: str | None
 ) -> Any:
-    """``X`` with what is said of its columns, if anything is.
+    """Return ``X`` with the roles of its columns, if any are given.
 
     Parameters
     ----------
-    text, categorical, id : see ``fit``; a list of names stands for categories with one column each
+    text, categorical, id : see ``fit``; a list of names stands for one-hot categories
 
     Raises
     ------
     InputError
-        If ``X`` has no columns by name or lacks one of them, or a column has two roles.
+        If ``X`` has no column names or lacks a named column, or a column has two roles.
     """
-    said = {"text": text, "categorical": categorical, "id": id}
-    given = [name for name, value in said.items() if value is not None and len(value)]
+    roles = {"text": text, "categorical": categorical, "id": id}
+    given = [name for name, value in roles.items() if value is not None and len(value)]
     if not given:
         return X
     names = _names_of(X)
@@ -74,9 +75,9 @@ def described(
         raise InputError(
             "only frames have columns by name",
             where=", ".join(given),
-            hint="give pandas.DataFrame(X, columns=...), or leave it out: data sets have stored it",
+            hint="give pandas.DataFrame(X, columns=...), or leave it out: data sets store it",
         )
-    for option, value in said.items():
+    for option, value in roles.items():
         if isinstance(value, str) and option != "id":
             raise InputError(f"is {value!r}", where=option, hint=f"give a list: [{value!r}]")
         for name in [id] if option == "id" and id is not None else (value or ()):
@@ -88,7 +89,7 @@ def described(
                     else f"the columns are {', '.join(map(repr, names))}"
                 )
                 raise InputError(f"X has no column {name!r}", where=option, hint=hint)
-    # predicting does without
+    # predictions do without this import
     from distkern.data.options import ShardOptions
 
     kinds = categorical if isinstance(categorical, Mapping) else dict.fromkeys(categorical, "onehot")
@@ -96,15 +97,14 @@ def described(
 
 
 def undescribed(X: Any) -> tuple[Any, ShardOptions | None]:
-    """Rows to learn from, of a frame without the columns that are no features, and what is said of its
-    columns, if anything is."""
+    """Return rows to learn from without non-feature columns, and the roles of the columns, if given."""
     if isinstance(X, DescribedFrame):
         return _without(X.frame, X.options.left_out), X.options
     return in_frame(X, None), None
 
 
 def target_name(X: Any, y: Any) -> str | None:
-    """The name of targets that are a named column, unless a column of the rows has it too."""
+    """Return the name of targets given as a named column, unless a column of the rows has the same name."""
     name = getattr(y, "name", None)
     if name is None and hasattr(y, "columns") and len(y.columns) == 1:
         name = str(y.columns[0])
@@ -117,19 +117,19 @@ def target_name(X: Any, y: Any) -> str | None:
 
 
 def as_rows(columns: Columns, X: Any) -> Any:
-    """Records (a list of dict) as a frame, and a frame without columns that the model does not use by rule.
+    """Return records (a list of dict) as a frame, and a frame without columns that the model ignores.
 
-    These are the target and what was left out by the fit (ids, columns without features).
+    The model ignores the target and the columns that ``fit`` left out (ids, columns without features).
 
     Warns
     -----
     UserWarning
-        If the target is among them.
+        If the target is among the columns.
 
     Raises
     ------
     InputError
-        For a single record, which is no list of them.
+        For a single record instead of a list.
     """
     own, target, table = columns.feature_names_in, columns.target_name, columns.table
     X = in_frame(X, own)
@@ -139,17 +139,17 @@ def as_rows(columns: Columns, X: Any) -> Any:
     names = _names_of(X)
     there = [] if names is None else [name for name in names if name in unused]
     known = set() if table is None else set(table.names)
-    if table is None or table.is_mere:
+    if table is None or table.is_numeric:
         known |= {*own}
     there = [name for name in there if name not in known]
     if target in there:
-        warn(f"column {target!r} is the target and is not used to predict it")
+        warn(f"column {target!r} is the target and is not used for predictions")
     return _without(X, there)
 
 
 def in_frame(X: Any, names: Any) -> Any:
-    """Records as a frame whose columns are in the order of ``names``, if they are these; others unchanged."""
-    # some sparse matrices of SciPy are mappings
+    """Return records as a frame, its columns in the order of ``names`` if those match; others unchanged."""
+    # some SciPy sparse matrices are mappings
     if isinstance(X, Mapping) and not hasattr(X, "tocsr"):
         raise InputError("is a dict, not rows", where="X", hint="give a list of records: [X]")
     if not (isinstance(X, list) and X and isinstance(X[0], Mapping)):
@@ -158,13 +158,12 @@ def in_frame(X: Any, names: Any) -> Any:
 
     frame = DataFrame.from_records(X)
     if names is not None and {*frame.columns} == {*names}:
-        # keys have no order
         return frame[list(names)]
     return frame
 
 
 def _names_of(X: Any) -> list[str] | None:
-    """The names of the columns of a frame of pandas, Polars, Arrow or Dask."""
+    """Return the column names of a frame of pandas, Polars, Arrow or Dask, or None."""
     if type(X).__module__.startswith("distkern") or not hasattr(X, "columns"):
         return None
     return list(X.column_names) if hasattr(X, "column_names") else list(X.columns)
@@ -182,7 +181,7 @@ def _without(X: Any, names: Sequence[str]) -> Any:
 
 
 def columns_of(estimator: str, X: Any, n_features: int) -> Columns:
-    """The columns of arrays or of a frame, or of a Dask one."""
+    """Return the columns of arrays or of a frame."""
     names = _get_feature_names(named(X))
     is_of_frame = names is not None and not is_dask(X)
     return Columns(
@@ -191,7 +190,7 @@ def columns_of(estimator: str, X: Any, n_features: int) -> Columns:
 
 
 def columns_of_dataset(estimator: str, dataset: Dataset) -> Columns:
-    """The columns of a data set."""
+    """Return the columns of a data set."""
     table, names = dataset.table, dataset.feature_names
     if table is not None:
         names = table.names if table.is_named else None
@@ -207,7 +206,7 @@ def columns_of_dataset(estimator: str, dataset: Dataset) -> Columns:
 
 
 def unknown_columns(columns: Columns, dataset: Dataset) -> list[str]:
-    """Columns of a data set that a model does not know, and leaves out."""
+    """Return the columns of a data set that a model does not know and ignores."""
     names = dataset.feature_names if dataset.table is None else dataset.table.names
     if names is None or columns.feature_names_in is None:
         return []
@@ -216,11 +215,11 @@ def unknown_columns(columns: Columns, dataset: Dataset) -> list[str]:
 
 
 def in_order(columns: Columns, X: Any) -> Any:
-    """``X`` in the order of the fit, where it is a frame or a Dask frame of the same columns.
+    """Return a frame in the column order of the fit, if the columns are the same.
 
-    By scikit-learn's checks an estimator that was fitted to a frame in memory refuses such a frame in another
-    order; all others put it in order. Names that are missing or unknown, and names on one
-    side only, are left to scikit-learn's checks.
+    scikit-learn requires that an estimator fitted to a frame in memory refuses another order; all other
+    frames are reordered. Missing or unknown names, and names on one side only, are left to scikit-learn's
+    checks.
     """
     ours, theirs = columns.feature_names_in, _get_feature_names(named(X))
     if ours is None or theirs is None or np.array_equal(ours, theirs):
@@ -231,18 +230,18 @@ def in_order(columns: Columns, X: Any) -> Any:
         raise InputError(
             "The feature names should match those that were passed during fit.\nFeature names must be in the "
             "same order as they were in fit.",
-            hint="X[model.feature_names_in_] is",
+            hint="give X[model.feature_names_in_]",
         )
     return X[list(ours)]
 
 
 def named(X: Any) -> Any:
-    """What has the names of ``X``: of a Dask frame the empty frame that describes it."""
+    """Return the object with the names of ``X``: for a Dask frame its empty frame."""
     return getattr(X, "_meta", None) if is_dask(X) else X
 
 
 def column_check(name: str, columns: Columns | None = None) -> Any:
-    """What scikit-learn's checks of rows ask for their columns, and call by the name of a class."""
+    """Return an estimator of the given class name whose columns scikit-learn's checks compare."""
     check = _check_of(name)()
     if columns is not None:
         check.n_features_in_ = columns.n_features_in
@@ -252,7 +251,7 @@ def column_check(name: str, columns: Columns | None = None) -> Any:
 
 
 class _ColumnCheck(BaseEstimator):  # type: ignore[misc]
-    """An estimator of nothing that takes sparse rows."""
+    """An estimator that accepts sparse rows and does nothing."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -267,8 +266,11 @@ def _check_of(name: str) -> type[_ColumnCheck]:
 
 
 def is_mixed(X: Any) -> bool:
-    """Whether ``X`` is a frame with columns of other things than numbers, or with missing values; of a Dask
-    frame, whether the types of its columns can say what is missing, as those of NumPy cannot."""
+    """Return whether a frame has non-numeric columns or missing values.
+
+    For a Dask frame, return whether it has dtypes other than NumPy's numbers, which may represent missing
+    values.
+    """
     if not hasattr(X, "columns"):
         return False
     if is_dask(X):
@@ -280,18 +282,110 @@ def is_mixed(X: Any) -> bool:
     return has_other_than_numbers(X)
 
 
+# -- refusals
+
+
+_LONGEST = 40
+
+
+def refuse_path(X: Any) -> None:
+    """Refuse a path, and a lazy query of Polars, as rows."""
+    if type(X).__name__ == "LazyFrame":
+        raise InputError("is a LazyFrame, which holds no rows yet", where="X", hint="give X.collect()")
+    if isinstance(X, str | os.PathLike):
+        path = os.fspath(X)
+        hint = f"give distkern.open_dataset({path!r})"
+        if not os.path.isdir(path):
+            hint = f"give its rows, for instance pandas.read_csv({path!r}), or shard it with `distkern shard`"
+        raise InputError(f"{path!r} is a path, not rows", where="X", hint=hint)
+
+
+def refuse_lazy(X: Any) -> None:
+    """Refuse Dask collections, which are not in memory."""
+    if is_dask(X):
+        raise InputError(f"is a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
+
+
+def refuse_labels(y: NDArray[Any]) -> None:
+    """Refuse non-numeric targets (n,) of a regression."""
+    word = _first_word(y) if y.dtype.kind in "OSU" else None
+    if word is not None:
+        hint = "give numbers, or use a classifier for labels"
+        raise InputError(f"the target {word!r} is not a number", where="y", hint=hint)
+
+
+@contextmanager
+def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
+    """Turn scikit-learn's errors about rows into messages with a remedy.
+
+    This covers NaN and texts in arrays, which tables may hold, rows of several lengths, and complex numbers.
+    """
+    try:
+        yield
+    except ValueError as error:
+        message, word = str(error), None
+        if "inhomogeneous shape" in message and (place := _first_uneven(X)) is not None:
+            what = f"row {place} has length {len(X[place])}, and row 0 has {len(X[0])}"
+            raise InputError(what, where="X", hint="give rows of one length") from None
+        if message.startswith("Complex data not supported"):
+            hint = "give X.real and X.imag as columns, or abs(X)"
+            raise InputError("Complex data not supported", where="X", hint=hint) from None
+        if message.startswith("could not convert string to float"):
+            word = _first_word(X)
+        if word is not None:
+            hint = "give pandas.DataFrame(X), whose texts become categories, dates or numbers"
+            if not is_fit:
+                hint = "give numbers, as the model was fitted to, or fit to pandas.DataFrame(X)"
+            raise InputError(f"{word!r} is not a number", where="X", hint=hint) from None
+        if not message.startswith("Input X contains NaN"):
+            raise
+        what, hint = (
+            "Input X contains NaN, and the model was fitted to rows without missing values",
+            "impute them, or fit to a frame with missing values, which become their column's mean",
+        )
+        if is_fit:
+            what = "Input X contains NaN, and missing values are imputed for frames only"
+            hint = (
+                "give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
+                "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')"
+            )
+        raise InputError(what, where="fit" if is_fit else "X", hint=hint) from None
+
+
+def _first_uneven(rows: Any) -> int | None:
+    """Return the first row whose length differs from that of row 0, or None."""
+    try:
+        lengths = [len(row) for row in rows]
+    except TypeError:
+        return None
+    return next((place for place, length in enumerate(lengths) if length != lengths[0]), None)
+
+
+def _first_word(values: Any) -> str | None:
+    """Return the first text in an array that is not a number, or None."""
+    if hasattr(values, "tocsr"):
+        return None
+    for value in np.asarray(values, dtype=object).ravel():
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return str(value)[:_LONGEST]
+    return None
+
+
 # -- rows for a fitted model
 
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Rows that are given to a fitted model.
+    """Rows that were given to a fitted model.
 
     Attributes
     ----------
-    rows : (n, d) features in this process, or those of a Dask array or frame or of a split of a data set
-    preparation : what is still to be done to them before the model sees them; None for nothing
-    dtype : of the rows
+    rows : (n, d) features in this process, a Dask array or frame, or a split of a data set
+    preparation : preparation that the rows still need, or None
+    dtype : precision of the rows
     """
 
     rows: Any
@@ -301,8 +395,10 @@ class GivenRows:
     def map(
         self, function: Callable[[Rows], Any], n_columns: int | None, dtype: DTypeLike | None = None
     ) -> Any:
-        """``function`` of the rows, (n,) or (n, n_columns): lazy for Dask arrays and splits, and then of
-        ``dtype`` (None: that of the rows)."""
+        """Apply ``function`` to the rows: (n,) or (n, n_columns).
+
+        For Dask collections and splits the result is lazy with ``dtype`` (None: that of the rows).
+        """
         dtype = self.dtype if dtype is None else dtype
         if isinstance(self.rows, AbstractSource):
             return map_source(function, self.rows, dtype, n_columns)
@@ -310,37 +406,41 @@ class GivenRows:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the rows are computed later."""
         return isinstance(self.rows, AbstractSource) or is_dask(self.rows)
 
+    def prepared(self, dtype: DTypeLike | None) -> Any:
+        """Return the rows after their preparation, in ``dtype`` (None: float32)."""
+        prepare = (self.preparation or Preparation()).apply_rows
+        return self.map(partial(prepare, out_dtype=dtype or np.float32), None)
+
     def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:
-        """``function`` of lazy rows as a lazy Dask frame, with the index of their frame."""
+        """Apply ``function`` to lazy rows and return a lazy Dask frame with the index of their frame."""
         if is_dask(self.rows) and hasattr(self.rows, "columns"):
             return map_numbers(function, self.rows, names, self.dtype)
         return as_frame(self.map(function, len(names)), names)
 
 
 def rows_for(columns: Columns, X: Any) -> GivenRows:
-    """``X``, whatever it is, as rows of the features that a model knows, checked.
+    """Return ``X`` as validated rows with the features of a model.
 
-    Rows are in their own units, but for those of splits, which are as they are stored, and for those that a
-    table encodes, which are scaled as those of the fit. Where the model is of a table, arrays of as many
-    columns as encoded rows have are those; ``split[:]`` gives such.
+    Rows are in their own units, with two exceptions: rows of splits are as stored, and rows that a table
+    encodes are scaled as in the fit. For a model of a table, an array with as many columns as encoded
+    features is taken as encoded; ``split[:]`` returns such rows.
 
     Raises
     ------
     InputError or ValueError
-        If columns are missing or unknown, or hold something else than those of the training data.
+        If columns are missing or unknown, or hold values of another kind than the training data.
     """
     if isinstance(X, AbstractSource):
-        # whoever has a split has imported what this needs
+        # a caller with a split has already imported its module
         split = cast("Split", X)
         return GivenRows(split, columns.preparation(split.dataset), split.dtype)
     refuse_path(X)
     X = as_rows(columns, X)
     wanted, table = columns.dtype, columns.table
-    if table is not None and table.is_mere and not is_mixed(X):
-        # numbers that become themselves
+    if table is not None and table.is_numeric and not is_mixed(X):
+        # plain numbers need no encoding
         table = None
     single: np.dtype[Any] = np.dtype(np.float32)
     is_encoded = table is not None and _are_encoded(table, X)
@@ -356,14 +456,15 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
         with explained(X):
             rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
+        if columns.scaling is None and wanted in (None, own):
+            return GivenRows(X, None, own)
     elif not is_encoded:
         _check_feature_names(column_check(columns.estimator, columns), named(X), reset=False)
     return GivenRows(X, Preparation(scaling=columns.scaling, dtype=wanted), own)
 
 
 def _encoded(columns: Columns, table: Table, X: Any) -> Any:
-    """Features (n, d) float32 of a frame, or of an array of its columns, scaled; a Dask frame or array of
-    them of one of Dask's."""
+    """Return scaled features (n, d) float32 of a frame or array of columns; lazy for Dask collections."""
     from distkern.data.frames import encode_frame
 
     encode = partial(encode_frame, table, columns.scaling or Scaling())
@@ -375,12 +476,12 @@ def _encoded(columns: Columns, table: Table, X: Any) -> Any:
 
 
 def _are_encoded(table: Table, X: Any) -> bool:
-    """Whether ``X`` is an array of encoded rows of a table, by its width and by what it holds.
+    """Return whether ``X`` is an array of encoded rows of a table, by its width and dtype.
 
     Raises
     ------
     InputError
-        If an array of numbers may as well be of the table's columns, and these become other numbers.
+        If an array of numbers could also hold the columns of the table, with another encoding.
     """
     if hasattr(X, "columns"):
         return False
@@ -389,11 +490,11 @@ def _are_encoded(table: Table, X: Any) -> bool:
         return False
     if len(table.columns) != table.n_features:
         return True
-    if array.dtype.kind not in "biuf" or all(column.is_itself for column in table.columns):
-        # numbers are encoded as they are
+    if array.dtype.kind not in "biuf" or all(column.is_identity for column in table.columns):
+        # the encoding keeps these numbers
         return False
     raise InputError(
-        f"an array of {table.n_features} columns may be of the table's columns or of encoded rows",
+        f"an array of {table.n_features} columns may hold the table's columns or encoded rows",
         where="X",
         hint="give a frame of the table's columns, or a split of a data set",
     )

@@ -1,9 +1,10 @@
-"""What permuting a column costs a model on some rows, and how it depends on the columns that cost most."""
+"""Permutation importances of the columns of a model, and partial dependence on the most important ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -32,34 +33,34 @@ from distkern.runs.ranking import Calibration
 from distkern.show.explanation import Dependence, Explanation, Importance
 
 if TYPE_CHECKING:
-    # workers import this file, and no scikit-learn
+    # workers import this file without scikit-learn
     from distkern.model.value import FittedModel
 
 MOST_ROWS, MOST_COLUMNS = 2000, 30
-#: permutations of all columns together, and of one, where no number is given
+#: default permutations of all columns together, and most of one column
 _PERMUTATIONS, _MOST_REPEATS = 60, 5
-#: of the rows, which travel with their pass
+#: most bytes of the rows, which travel with their pass
 _MOST_BYTES = 8 * 2**20
-#: share of the target's variance that a column explains which nearly is it: of classes, of real targets;
-#: columns that are compared
+#: shares of the target's variance above which a column is suspected to be a copy of it, for classes and for
+#: real targets; most columns compared
 _COPIES, _MOST_COMPARED = (0.8, 0.99), 1000
-#: that rows are drawn from, unless these have too few
+#: blocks from which rows are drawn; more if these have too few rows
 _LEAST_BLOCKS = 16
 
 
 @dataclass(frozen=True)
 class ExplanationEffort:
-    """How much is measured: by itself what ``distkern train`` shows.
+    """How much is measured; the defaults are those of ``distkern train``.
 
     Attributes
     ----------
-    seed : of the rows that are drawn, and of the permutations
-    n_rows : at most, and at most 8 MiB of them
-    n_repeats : permutations of each column; None: as many as 60 in all, from 1 to 5
-    n_values : of a column for partial dependence, at most
-    n_averaged : rows that partial dependence is averaged over, at most
-    n_curves : columns whose partial dependence is measured
-    columns : the places of the columns, where these are given; partial dependence is measured for all of them
+    seed : seed of the drawn rows and the permutations
+    n_rows : most rows; the sample also takes at most 8 MiB
+    n_repeats : permutations of each column; None: 60 in all, from 1 to 5 of each
+    n_values : most values of a column in a partial dependence curve
+    n_averaged : most rows over which partial dependence is averaged
+    n_curves : number of columns with partial dependence
+    columns : positions of given columns, which all get partial dependence
     """
 
     seed: int
@@ -71,21 +72,20 @@ class ExplanationEffort:
     columns: tuple[int, ...] | None = None
 
     def n_drawn(self, source: AbstractSource) -> int:
-        """How many rows of a source are drawn."""
         return max(1, min(self.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows that a model is measured on.
+    """Rows on which a model is measured.
 
     Attributes
     ----------
-    source : its targets are real, codes of ``labels``, or labels where these are None
-    name : of the source
-    columns : of the rows, before they became features
-    scaling : what was done to the features
-    preparation : what is still to be done before the model sees them
+    source : its targets are real numbers, codes of ``labels``, or labels if these are None
+    name : name of the source
+    columns : input columns of the rows
+    scaling : scaling of the features
+    preparation : preparation that the rows still need
     """
 
     source: AbstractSource
@@ -97,7 +97,7 @@ class LabelledRows:
 
     @classmethod
     def of_split(cls, model: FittedModel, split: Split) -> LabelledRows:
-        """The rows of a split of a data set, with the columns that the model knows."""
+        """Return the rows of a split of a data set, with the columns that the model knows."""
         data, preparation = split.dataset, model.columns.preparation(split.dataset)
         columns = input_columns(data.table, data.feature_names, data.n_features)
         if preparation is not None and preparation.order is not None:
@@ -105,7 +105,7 @@ class LabelledRows:
         return cls(split, split.name, columns, data.scaling, preparation, data.classes)
 
     def targets_for(self, model: FittedModel, targets: NDArray[Any]) -> NDArray[Any]:
-        """Real targets, or codes of the model's classes, -1 for others."""
+        """Return real targets, or codes of the model's classes with -1 for unknown labels."""
         if model.task == "regression":
             return targets.astype(np.float64)
         known = {label: code for code, label in enumerate(plain_labels(np.asarray(model.classes)))}
@@ -116,9 +116,9 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Rows with real targets, or codes of the model's classes.
+    """Rows with real targets or codes of the model's classes.
 
-    ``scored`` is the mean loss of what is predicted of rows with such targets.
+    ``scored`` is the mean loss of predictions and such targets.
     """
 
     rows: Block
@@ -126,12 +126,11 @@ class _Sample:
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
 
     def loss(self, features: Rows) -> float:
-        """The mean loss if these were the features."""
         assert self.rows.targets is not None
         return self.scored(self.predict(features), self.rows.targets)
 
     def permuted(self, places: tuple[int, ...], seed: int, n_repeats: int) -> list[float]:
-        """The mean losses where the features of one column are permuted."""
+        """Return the mean losses with the features of one column permuted."""
         features, generator = self.rows.features, stream(seed, Purpose.IMPORTANCE, places[0])
         own = values_at(features, places)
         orders = (generator.permutation(self.rows.n_rows) for _ in range(n_repeats))
@@ -141,10 +140,10 @@ class _Sample:
 def sampling(
     source: AbstractSource, name: str, how: ExplanationEffort, combining: Cost, n_outputs: int
 ) -> Reduce[Block]:
-    """The pass that takes the sample, with neither rows nor a model in it.
+    """Return the pass that takes the sample; it holds neither rows nor a model.
 
-    What the driver then does with the sample is counted as its memory: ``combining`` is what predicting rows
-    takes, beside these rows, of a model with ``n_outputs`` outputs.
+    The pass also counts the driver's memory for measuring the sample. ``combining`` is the cost of predicting
+    rows in addition to the rows themselves, for a model with ``n_outputs`` outputs.
     """
     drawn = _drawn(source, how)
     n_rows = sum(map(len, drawn.values()))
@@ -165,7 +164,7 @@ def sampling(
 
 
 def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
-    """Why passes with these plans are left out, in words; empty where they fit the memory limit."""
+    """Return why passes with these plans are skipped; empty if they fit the memory limit."""
     needed, limit = needed_bytes(plans, machine), machine.memory_limit
     if limit is None or needed <= limit:
         return ""
@@ -175,10 +174,10 @@ def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
 def measured_importances(
     model: FittedModel, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> Explanation | None:
-    """What ``distkern train`` shows and keeps of :func:`explained`, by the model's seed.
+    """Measure the importances that ``distkern train`` shows and stores, with the model's seed.
 
-    None of a model without targets. Where nothing can be measured there are no columns but the reason, which
-    is told as well.
+    Return None for a model without targets. If nothing can be measured, the explanation has no columns but a
+    reason, which is also reported.
     """
     if model.task == "none":
         return None
@@ -201,22 +200,22 @@ def explained(
     executor: AbstractExecutor,
     events: EventLog,
 ) -> Explanation | str:
-    """The rise of the mean loss when a column is permuted, and the partial dependence on the columns with the
-    largest rise.
+    """Measure the increase in mean loss when a column is permuted, and partial dependence on the most
+    important columns.
 
-    Up to 30 columns are permuted, with the largest weight in the model's metric, if it has one, else with the
-    largest variance. A column of a table is permuted with all its features. The loss is -log p, of
-    classifiers without probabilities their own loss, of quantiles the pinball loss, and of other real targets
-    the squared error divided by their variance. Averages are over probabilities, decision values where there
-    are none, or real predictions.
+    Up to 30 columns are permuted: those with the largest weight in the model's metric, or else the largest
+    variance. A table's column is permuted with all its features. The loss is -log p; for classifiers without
+    probabilities it is their own loss, for quantiles the pinball loss, and for other real targets the squared
+    error divided by their variance. Partial dependence averages probabilities, decision values if there are
+    none, or real predictions.
 
-    A text says why nothing can be measured: the machines of the model are not kept, all targets are the same,
-    a number or a loss is not finite, or it takes more than the memory limit.
+    The result is a text if nothing can be measured: the machines of the model are not kept in memory, all
+    targets are equal, a number or a loss is not finite, or the memory limit is too low.
     """
     source, columns = given.source, given.columns
     basis = model.applied_basis(source.dtype)
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
-        return "the model is larger than what a process keeps"
+        return "the model is larger than a process can keep"
     cost = combining_cost(basis, source.row_numbers, how.n_rows)
     cost = cost.holding(task={"coefficients": (2, model.coefficients.nbytes)})
     step = sampling(source, given.name, how, cost, model.coefficients.shape[1])
@@ -252,14 +251,13 @@ def explained(
         copies=_copies(rows, columns, is_real=model.task == "regression"),
         curves=curves,
         outputs=outputs_of(model),
-        quantity=_said(model),
+        quantity=_quantity(model),
         n_averaged=n_averaged,
         n_columns=int(model.columns.n_features_in),
     )
 
 
-def _said(model: FittedModel) -> str:
-    """What of a model's answers is averaged."""
+def _quantity(model: FittedModel) -> str:
     if model.task == "regression":
         target = model.columns.target_name
         return f"predicted {target}" if target else "prediction"
@@ -273,12 +271,15 @@ def _curves(
     columns: list[InputColumn],
     how: ExplanationEffort,
 ) -> tuple[tuple[Dependence, ...], int]:
-    """The partial dependence on the first of the columns that have one, and of how many rows it is a mean."""
+    """Return partial dependence of the first columns that have one, and the number of averaged rows."""
     n_rows = features.shape[0]
     rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
     found = (ColumnGrid.of(column, features, given.scaling, how.n_values) for column in columns)
     n_curves = how.n_curves if how.columns is None else len(columns)
-    output, n_outputs = "probability" if _said(model) == "probability" else "decision", len(outputs_of(model))
+    output, n_outputs = (
+        "probability" if _quantity(model) == "probability" else "decision",
+        len(outputs_of(model)),
+    )
     predict = model.predictor(given.preparation, output, features.dtype)
     curves = (
         Dependence(grid.column, grid.values, averages(grid, rows, predict, n_outputs), grid.kind, grid.rug)
@@ -288,7 +289,7 @@ def _curves(
 
 
 def _copies(rows: Block, columns: list[InputColumn], *, is_real: bool) -> tuple[str, ...]:
-    """The columns whose features, by least squares, leave hardly any of the target's variance."""
+    """Return the columns whose features leave hardly any of the target's variance in a least-squares fit."""
     from scipy.linalg import lstsq
 
     targets = np.asarray(rows.targets, dtype=np.float64)
@@ -310,7 +311,7 @@ def _copies(rows: Block, columns: list[InputColumn], *, is_real: bool) -> tuple[
 
 
 def _drawn(source: AbstractSource, how: ExplanationEffort) -> dict[int, NDArray[np.int64]]:
-    """Rows of some blocks, by block, drawn from all rows of them."""
+    """Draw rows from some blocks; return their positions by block."""
     wanted = how.n_drawn(source)
     generator = stream(how.seed, Purpose.IMPORTANCE)
     order = generator.permutation(source.n_blocks)
@@ -327,7 +328,7 @@ def _drawn(source: AbstractSource, how: ExplanationEffort) -> dict[int, NDArray[
 
 
 def _taken(block: Block, drawn: Mapping[int, NDArray[np.int64]]) -> Block:
-    # weights are those of losses that are learned from
+    # weights apply to training losses only
     return replace(block.take(drawn[block.index]), weights=None)
 
 
@@ -336,7 +337,7 @@ def _joined(first: Block, second: Block) -> Block:
 
 
 def _sample(model: FittedModel, given: LabelledRows, rows: Block) -> tuple[_Sample | None, str]:
-    """The rows as the model knows them, and the name of the loss; or None and the reason."""
+    """Return the rows as the model expects them and the name of the loss, or None and the reason."""
     assert rows.targets is not None
     numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
     if not np.isfinite(numbers).all():
@@ -346,19 +347,19 @@ def _sample(model: FittedModel, given: LabelledRows, rows: Block) -> tuple[_Samp
     if model.task == "regression":
         output, levels = "decision", model.levels
         scored, loss = (
-            (_Pinball(levels), "pinball loss")
+            (partial(_pinball, levels), "pinball loss")
             if levels
             else (_squares, "squared error relative to the variance")
         )
         rows = replace(rows, targets=targets)
         if targets.min() == targets.max():
-            return None, "all targets of the rows are the same"
+            return None, "all targets of the rows are equal"
     else:
         rows = replace(rows.take(np.flatnonzero(targets >= 0)), targets=targets[targets >= 0])
         has_chances = model.chances is not None
         own = model.loss
         output, loss = ("probability", "log loss") if has_chances else ("decision", f"{own.name} loss")
-        scored = _log_loss if has_chances else _OwnLoss(model.risk)
+        scored = _log_loss if has_chances else partial(_own_loss, model.risk)
         if not rows.n_rows:
             return None, "no row has a class of the model"
     predict = model.predictor(given.preparation, output, rows.features.dtype)
@@ -375,29 +376,19 @@ def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
     return float(np.square(values - targets).mean() / targets.var())
 
 
-@dataclass(frozen=True)
-class _OwnLoss:
-    """The model's own loss: labels may all be the largest class, whatever the columns say."""
-
-    risk: Any
-
-    def __call__(self, values: NDArray[Any], codes: NDArray[Any]) -> float:
-        predictions = values.reshape(len(codes), -1)
-        targets = self.risk.targets(Block(predictions, codes))
-        return float(self.risk.values(predictions, targets, None).mean())
+def _own_loss(risk: Any, values: NDArray[Any], codes: NDArray[Any]) -> float:
+    """Return the model's own loss, which varies even if all predicted labels are equal."""
+    predictions = values.reshape(len(codes), -1)
+    targets = risk.targets(Block(predictions, codes))
+    return float(risk.values(predictions, targets, None).mean())
 
 
-@dataclass(frozen=True)
-class _Pinball:
-    levels: tuple[float, ...]
-
-    def __call__(self, values: NDArray[Any], targets: NDArray[Any]) -> float:
-        levels, over = np.array(self.levels), targets[:, None] - values.reshape(len(targets), -1)
-        return float(np.maximum(levels * over, (levels - 1) * over).mean())
+def _pinball(levels: tuple[float, ...], values: NDArray[Any], targets: NDArray[Any]) -> float:
+    quantiles, over = np.array(levels), targets[:, None] - values.reshape(len(targets), -1)
+    return float(np.maximum(quantiles * over, (quantiles - 1) * over).mean())
 
 
 def _chosen(model: FittedModel, features: Rows, given: LabelledRows, how: ExplanationEffort) -> list[int]:
-    """The places of the columns that are permuted."""
     columns = given.columns
     if how.columns is not None:
         return list(how.columns)

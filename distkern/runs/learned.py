@@ -1,10 +1,9 @@
-"""Rows that are given to ``fit``, as a source with their columns and targets."""
+"""Rows given to ``fit`` as a source with columns and targets."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +19,16 @@ from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.core.types import AbstractSource
-from distkern.data.preparation import Preparation
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
-from distkern.runs.arrays import explained, refuse_labels, refuse_path
 from distkern.runs.given import (
     column_check,
     columns_of,
     columns_of_dataset,
+    explained,
     is_mixed,
+    refuse_labels,
+    refuse_path,
     rows_for,
     target_name,
     undescribed,
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from distkern.runs.data import TrainingData
     from distkern.runs.recipe import Recipe
 
-#: rows of so few bytes in this process are not worth sending to another one
+#: rows of fewer bytes are not worth sending to another process
 _FEW_BYTES = 16 * 2**20
 _PRECISIONS = [np.float64, np.float32]
 _EVAL_SET = "eval_set"
-_EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained on"
-#: kinds of dtypes that are numbers
+_EVAL_SET_HINT = "give (X, y), or the test split of the training data set"
+#: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
 
 
@@ -59,9 +59,9 @@ class GivenTraining:
     Attributes
     ----------
     data : the rows
-    columns : of them
+    columns : their columns
     task : "classification", "regression" or "none"
-    test : a split, or what users give as ``eval_set``: rows that are measured after every stage, or None
+    test : split, or ``eval_set`` as users give it: rows to evaluate after every stage; or None
     """
 
     data: TrainingData
@@ -73,17 +73,53 @@ class GivenTraining:
     def has_test(self) -> bool:
         return self.test is not None
 
-    def of_target(self, name: str) -> GivenTraining:
-        """The same rows with targets of that name."""
-        return replace(self, columns=replace(self.columns, target_name=name))
-
     def test_rows(self, columns: Columns) -> AbstractSource:
-        """The rows that are measured, for columns whose scaling and precision are known."""
-        return held_out_rows(columns, self.data, self.test, self.task)
+        """Return ``test`` as a source, prepared like the training rows and with codes of the same classes.
+
+        Parameters
+        ----------
+        columns : columns of the training rows with their scaling and precision
+
+        Raises
+        ------
+        InputError or ValueError
+            If it is neither rows with labels nor a split of the training data set, or has other columns or
+            labels.
+        """
+        from distkern.data.dataset import Dataset, Split
+        from distkern.runs.sources import ArraySource
+
+        given = self.test
+        if isinstance(given, list) and len(given) == 1:
+            given = given[0]
+        if isinstance(given, Split):
+            own = self.data.source
+            if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
+                raise InputError(
+                    f"{given.dataset.path} is not the training data set", where=_EVAL_SET, hint=_EVAL_SET_HINT
+                )
+            return given
+        if self.task == "none" and not isinstance(given, tuple):
+            given = (given, None)
+        if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
+            raise InputError(f"is a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
+        X, y = given
+        if is_dask(X, y):
+            raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")
+        rows: Rows = rows_for(columns, X).prepared(columns.dtype)
+        targets = None
+        if self.task != "none":
+            targets = column_or_1d(plain_targets(y, _EVAL_SET), warn=True)
+            check_consistent_length(rows, targets)
+            if self.task == "classification":
+                targets = codes_of_labels(self.data.classes, targets, _EVAL_SET)
+            else:
+                targets = _numbers(targets)
+        return ArraySource(converted(rows, sparse=self.data.source.is_sparse), targets, None)
 
 
 def split_to_learn(recipe: Recipe, split: Split, test: Any = None) -> GivenTraining:
-    """A split of a data set as rows to learn from."""
+    """Return a split of a data set as rows to learn from."""
     data = recipe.data_of(split)
     return GivenTraining(data, columns_of_dataset(recipe.estimator, split.dataset), recipe.task, test)
 
@@ -98,11 +134,11 @@ def training_rows(
     stack: ExitStack,
     test: Any = None,
 ) -> tuple[GivenTraining, AbstractExecutor]:
-    """The arguments of ``fit`` as rows to learn from, and where the fit runs.
+    """Return the arguments of ``fit`` as rows to learn from, and the executor of the fit.
 
-    ``stack`` ends with the fit. Raises what ``fit`` raises of its arguments.
+    ``stack`` closes after the fit. Raises what ``fit`` raises about its arguments.
     """
-    # predictions of a model that is loaded do without what a fit needs
+    # a loaded model predicts without these imports
     from distkern.data.dataset import Dataset, Split
     from distkern.engine.drive import Driver
     from distkern.engine.executors import available_cores, open_executor
@@ -124,7 +160,7 @@ def training_rows(
     name = target_name(X, y)
     mixed = is_mixed(X) or options is not None
     if mixed and is_dask(X) and options is None:
-        # types that can say what is missing are numbers where nothing is
+        # nullable numbers without missing values are plain numbers
         mixed = any(dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes) or has_missing(X)
     if mixed and is_dask(X):
         executor = opened()
@@ -133,24 +169,26 @@ def training_rows(
     if isinstance(X, Split):
         if not (y is None and sample_weight is None and groups is None):
             raise InputError(
-                "a data set's split has its own labels, weights and groups",
+                "a split of a data set has its own labels, weights and groups",
                 where="fit",
                 hint="give the split alone",
             )
-        check_stored(wanted, X.dtype, "data sets, and of Dask frames that become some,")
+        check_stored(wanted, X.dtype, "data sets and mixed Dask frames")
         given = split_to_learn(recipe, X, test)
-        return given if name is None else given.of_target(name), opened()
+        if name is not None:
+            given = replace(given, columns=replace(given.columns, target_name=name))
+        return given, opened()
     if not mixed and is_dask(X, y, sample_weight, groups):
         if y is None and task != "none":
             raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")
         if task == "regression" and getattr(getattr(y, "dtype", None), "kind", "f") in "OSU":
-            hint = "give numbers, or take a classifier, which learns labels"
-            raise InputError("the targets are texts and no numbers", where="y", hint=hint)
+            hint = "give numbers, or use a classifier for labels"
+            raise InputError("the targets are texts, not numbers", where="y", hint=hint)
         source = DaskArraySource(X, None if task == "none" else y, sample_weight, groups=groups)
         columns = replace(columns_of(recipe.estimator, X, source.n_features), target_name=name)
         executor = opened()
         if recipe.draws_any_row:
-            check_stored(wanted, np.dtype(np.float32), "Dask arrays that single columns are read of")
+            check_stored(wanted, np.dtype(np.float32), "Dask arrays with random access")
             split = spooled(source, executor, stack, columns=recipe.reads_columns)
             return GivenTraining(recipe.data_of(split), columns, task, test), executor
         described = Driver({"train": source}, executor).measure(describing(task))
@@ -159,7 +197,7 @@ def training_rows(
         groups = keys_of_groups(groups, _num_samples(X))
         refuse_one_group(groups, "groups")
     if y is not None and task != "none":
-        # what is lazy beside rows in memory is computed here
+        # lazy targets of rows in memory are computed here
         y = plain_targets(y)
         if task == "regression":
             refuse_labels(y)
@@ -184,7 +222,7 @@ def training_rows(
 def validated(
     check: Any, task: str, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-    """Rows, targets and weights of arrays, checked as scikit-learn does; zeros for targets without a task."""
+    """Return rows, targets (zeros without a task) and weights of arrays after scikit-learn's checks."""
     how: dict[str, Any] = {"dtype": _PRECISIONS, "order": "C", "accept_sparse": "csr", "reset": reset}
     with explained(X, is_fit=True):
         if task == "none":
@@ -201,7 +239,7 @@ def validated(
 def _learned_frame(
     X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: ShardOptions | None
 ) -> tuple[NDArray[Any], FittedFrame]:
-    """Targets, and a frame in memory as ``distkern shard`` would store it; ``groups`` are keys."""
+    """Return targets and a frame in memory, encoded as ``distkern shard`` does; ``groups`` are keys."""
     from distkern.data.frames import fit_frame
 
     if task == "none":
@@ -211,7 +249,7 @@ def _learned_frame(
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     frame = fit_frame(X, targets, task, groups, sample_weight, options)
-    for sentence in frame.told:
+    for sentence in frame.notes:
         warn(sentence)
     return targets, frame
 
@@ -226,20 +264,20 @@ def _spooled_frame(
     executor: AbstractExecutor,
     stack: ExitStack,
 ) -> Split:
-    """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
+    """Write a Dask frame as a temporary data set, removed with ``stack``, and return its training split."""
     from distkern.data.frames import frame_chunks, frame_kinds
     from distkern.data.ingest import write_dataset
     from distkern.data.store.atomic import temporary_folder
-    from distkern.data.table_report import told_columns
+    from distkern.data.table_report import column_notes
     from distkern.runs.spooled import check_hosts
 
     if task != "none" and y is None:
         raise InputError("y is missing", where="fit", hint="give labels with frames")
     check_hosts(
         executor,
-        "Dask frames with columns of other things than numbers can be fitted by workers of one host only",
+        "Dask frames with non-numeric columns can be fitted by workers of one host only",
         "the data",
-        "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
+        "store the frame as Parquet, convert it with `distkern shard`, and fit to the train split",
     )
     kinds = frame_kinds(options)
     kinds.collects = True
@@ -256,75 +294,22 @@ def _spooled_frame(
         group=None if groups is None else "groups",
         **({} if options is None else options.on_columns),
     )
-    for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
+    for sentence in (*kinds.notes, *column_notes(reports, left_out=True)):
         warn(sentence)
     return dataset.train
 
 
-_EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained on"
-
-
-def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -> AbstractSource:
-    """``eval_set`` as a source: rows prepared like the rows of ``data``, with codes of the same classes.
-
-    Parameters
-    ----------
-    columns : of what is fitted to, with their scaling and precision
-    data : what it is fitted to, as it was given
-    given : a pair of arrays or a frame and labels, a list of one such pair, or a split of the data set that
-        is trained on; rows alone will do where labels are not looked at
-
-    Raises
-    ------
-    InputError or ValueError
-        If it is none of these, or has other columns or labels.
-    """
-    from distkern.data.dataset import Dataset, Split
-    from distkern.runs.arrays import ArraySource
-
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    if isinstance(given, Split):
-        own = data.source
-        if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
-            raise InputError(
-                f"{given.dataset.path} is not the data set that is trained on",
-                where=_EVAL_SET,
-                hint=_EVAL_SET_HINT,
-            )
-        return given
-    if task == "none" and not isinstance(given, tuple):
-        given = (given, None)
-    if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
-        raise InputError(f"a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
-    X, y = given
-    if is_dask(X, y):
-        raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")
-    known = rows_for(columns, X)
-    prepare = (known.preparation or Preparation()).apply_rows
-    rows: Rows = known.map(partial(prepare, out_dtype=columns.dtype or np.float32), None)
-    targets = None
-    if task != "none":
-        targets = column_or_1d(plain_targets(y, _EVAL_SET), warn=True)
-        check_consistent_length(rows, targets)
-        if task == "classification":
-            targets = codes_of_labels(data.classes, targets, _EVAL_SET)
-        else:
-            targets = _numbers(targets)
-    return ArraySource(converted(rows, sparse=data.source.is_sparse), targets, None)
-
-
 def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> NDArray[np.int32]:
-    """The places of labels among classes; :class:`InputError` for one that is none of them."""
+    """Return the position of each label among the classes; :class:`InputError` for an unknown label."""
     places = {label: code for code, label in enumerate(plain_labels(classes))}
     given = plain_labels(labels)
     found = [places.get(label, -1) for label in given]
     if -1 in found:
         label = given[found.index(-1)]
         raise InputError(
-            f"label {label!r} of row {found.index(-1)} is none of the training rows'",
+            f"label {label!r} of row {found.index(-1)} is unknown to the model",
             where=where,
-            hint=f"they have {list(places)[:12]}",
+            hint=f"its labels are {list(places)[:12]}",
         )
     return np.array(found, dtype=np.int32)
 
@@ -332,5 +317,5 @@ def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> 
 def _numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
     numbers = targets.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise InputError("Input y contains NaN or infinity", where=_EVAL_SET, hint="leave such rows out")
+        raise InputError("Input y contains NaN or infinity", where=_EVAL_SET, hint="remove such rows")
     return numbers

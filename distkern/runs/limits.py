@@ -1,4 +1,4 @@
-"""Where a run may take place: executors, and the memory limits that its passes have to fit."""
+"""Executors, and memory limits that the passes on them must fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from distkern.passes.machine import MIB, TERMINATED_AT
 
 
 def stop_if_asked(event: Event) -> None:
-    """A listener: events come often enough to notice an interruption that got lost."""
+    """Check for an interruption at every event: a listener."""
     interrupts.check()
 
 
@@ -29,7 +29,7 @@ def opened_executor(
     check: Callable[[Machine], Machine],
     dashboard: bool = False,
 ) -> Iterator[AbstractExecutor]:
-    """An executor on the machine that ``check`` makes of its own; workers that it refuses are not started."""
+    """Open an executor on the machine that ``check`` returns; workers that it refuses are not started."""
     if scheduler == "local":
         check(machine_of(scheduler, workers, memory_limit, dashboard))
     starts_processes = scheduler not in ("synchronous", "threads")
@@ -46,7 +46,7 @@ def opened_executor(
 def check_limit(
     steps: Callable[[Machine], Sequence[Pass]], extent: Extent, given: int | None
 ) -> Callable[[Machine], Machine]:
-    """A check that refuses a machine whose memory limit its passes do not fit; see :func:`fitted`."""
+    """Return a check that refuses a machine whose limit is too low for the passes; see :func:`fitted`."""
 
     def check(machine: Machine) -> Machine:
         wanted = [Outline(step) for step in steps(machine)]
@@ -65,16 +65,16 @@ def check_limit(
 
 
 def whose_limit(machine: Machine, given: int | None) -> str:
-    """The origin of a machine's limit, for the message that it is too low."""
+    """Return the origin of a machine's limit, for the message that it is too low."""
     return "--memory-limit" if machine.memory_limit == given else "the workers that run already"
 
 
 def machine_of(
     scheduler: str | None, workers: int | None, memory_limit: int | None, dashboard: bool
 ) -> Machine:
-    """What a scheduler works with; nothing is started."""
+    """Return the machine of a scheduler without starting it."""
     if scheduler == "local":
-        # what the local cluster would be, without starting it
+        # the local cluster as it would be started
         with open_executor("threads", workers=workers) as like:
             cores = like.machine.n_workers
         return Machine("distributed", cores, memory_limit, driver_threads=cores, has_dashboard=dashboard)
@@ -83,7 +83,7 @@ def machine_of(
 
 
 def how_raised(needed: int, machine: Machine, given: int | None) -> str:
-    """What to raise where a limit is too low: the given limit, or the limit of running workers."""
+    """Return advice to raise a limit: the given one, or that of running workers."""
     is_given = machine.memory_limit == given
     limit = needed if is_given else math.ceil(needed / TERMINATED_AT)
     option = f"--memory-limit {-(-limit // (16 * MIB)) * 16}MiB"
@@ -91,7 +91,7 @@ def how_raised(needed: int, machine: Machine, given: int | None) -> str:
 
 
 def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str) -> str:
-    """What makes a pass fit that does not: ``raised`` limits, smaller shards, or an ``alternative``."""
+    """Return advice for a pass that does not fit: a higher limit, smaller shards, or an ``alternative``."""
     needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
     if 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
@@ -100,5 +100,5 @@ def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, a
 
 
 def worst_of(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:
-    """The pass that needs most memory."""
+    """Return the pass that needs the most memory."""
     return max(plans, key=lambda plan: needed_bytes([plan], machine))

@@ -1,45 +1,51 @@
-"""Models on disk: plain arrays and JSON, nothing that executes on load."""
+"""Models on disk: plain arrays and JSON. Loading executes nothing."""
 
 from __future__ import annotations
 
+import hashlib
+import math
+import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.names import code_of, plain_labels
+from distkern.core.names import code_of, date_text, plain_labels
 from distkern.core.version import __version__
+from distkern.data.scaling import Scaling
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
-from distkern.data.store.description import as_read
+from distkern.data.store.description import as_read, fingerprint
 from distkern.data.store.places import Location, Place, absolute, remove_tree
+from distkern.data.table import Table
+from distkern.engine.events import check_line
 from distkern.model.columns import Columns
-from distkern.model.files import description, plain, stored_arrays
 from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
-from distkern.model.settings import Settings
-from distkern.model.value import ChosenBy, FittedModel
-from distkern.runs.facts import ModelFacts
+from distkern.model.settings import ChosenBy, Settings
+from distkern.model.value import FittedModel
+from distkern.show.explanation import Explanation
 from distkern.show.history import History
 
-#: how often a model is read that others replace meanwhile
+#: attempts to read a model that others replace meanwhile
 _READINGS = 4
-#: hyperparameters of earlier versions, without a say in what a fitted model is
+#: hyperparameters of earlier versions that do not affect a fitted model
 _RETIRED = {"n_candidates"}
 
 
 def save_model(model: FittedModel, path: Place) -> None:
     """Write ``model.json`` and ``arrays`` into the folder ``path``.
 
-    ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
-    model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
+    ``arrays`` is written first and ``model.json`` last, so a folder with a ``model.json`` holds a complete
+    model. The folder may hold other files (``metrics.jsonl``, ``checkpoints``).
     """
     from distkern.data.store.atomic import write_text_atomic
-    from distkern.runs.belongings import refuse_others_model
+    from distkern.runs.folder import refuse_others_model
 
     versions = {"distkern-version": __version__, "numpy-version": np.__version__}
     content, arrays = {**description(model), **versions}, stored_arrays(model)
-    # before anything is removed: a model that is there stays where this one cannot be written
+    # before anything is removed: if this model cannot be written, the existing one stays
     DESCRIPTION.text({**content, "arrays": ""})
     refuse_others_model(path)
     path.mkdir(parents=True, exist_ok=True)
@@ -52,25 +58,25 @@ def save_model(model: FittedModel, path: Place) -> None:
 
 
 def refuse_other_model(folder: Place, recipe: Any, data: str) -> None:
-    """Raise :class:`InputError` unless a run would find the model that is in ``folder``.
+    """Raise :class:`InputError` unless a run would make the model in ``folder``.
 
-    Its algorithm and parameters must be those of ``recipe``, and its data the split with the fingerprint
-    ``data``; an update says from which model it begins and which splits it learns from.
+    Algorithm and parameters must be those of ``recipe``, and the data must be the split with fingerprint
+    ``data``; an update also compares the previous model and the splits it learned from.
     """
-    begins = recipe.begins
+    update_run = recipe.update_run
     sources, began = (data,), ""
-    if begins is not None:
-        sources, began = tuple(dict.fromkeys(begins.sources)), begins.fingerprint
+    if update_run is not None:
+        sources, began = tuple(dict.fromkeys(update_run.sources)), update_run.fingerprint
     stored = DESCRIPTION.read(ModelFacts, read_description(folder), str(folder / "model.json"))
-    ours = as_read(plain(recipe.told_params))
-    # a run that has ended is the same under any other limit
+    ours = as_read(plain(recipe.saved_params))
+    # a finished run does not depend on the limit
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
-    if stored.algorithm != recipe.told_name or keys:
+    if stored.algorithm != recipe.saved_name or keys:
         what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
     elif stored.further is not None and stored.further.sources != sources:
-        what = "that has learned from other rows"
+        what = "of other training rows"
     elif stored.further is not None and stored.further.began != began:
-        what = "that was updated from another model"
+        what = "updated from another model"
     else:
         return
     hint = "train to another folder or remove it"
@@ -78,23 +84,23 @@ def refuse_other_model(folder: Place, recipe: Any, data: str) -> None:
 
 
 def read_model(path: Location) -> FittedModel:
-    """The fitted model in the folder or URL ``path``.
+    """Return the fitted model in a folder or URL.
 
     Raises
     ------
     InputError
-        If there is no finished model, or another version wrote it.
+        If there is no complete model, or another version wrote it.
     CorruptDataError
-        If anything in it is not what was written.
+        If a file differs from what was written.
     """
-    # what is read later must be found from another working folder too
+    # parts that are read later must be found from another working directory too
     folder = absolute(path)
     for _ in range(_READINGS):
         facts, known = _opened(folder)
         try:
             return _loaded(folder, facts)
         except CorruptDataError:
-            # an update may have taken its place meanwhile, whose arrays are not those of the one before
+            # an update may have replaced the model and its arrays meanwhile
             if _opened(folder)[1] == known:
                 raise
     return _loaded(folder, read_description(folder))
@@ -108,7 +114,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
-    # what is kept for updates is read by them, but for the ranges of the columns: they say how many there are
+    # updates read their own arrays; the ranges of the columns are read for their number
     arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=OWN)
     n_ranges = len(np.atleast_1d(arrays.pop(f"{FURTHER}low", np.zeros(0))))
     arrays.pop(f"{FURTHER}high", None)
@@ -129,7 +135,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
         what = f"there is not enough memory for its basis functions of {described.n_features:,} features"
         raise InputError(what, where=where, hint=hint) from error
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        # it is under its own fingerprint and still makes no model
+        # the fingerprint is right, but the content is not a valid model
         raise DESCRIPTION.damaged(str(error), where) from error
 
 
@@ -147,7 +153,7 @@ def _restored(
     classes = None if described.classes is None else described.classes.array
     weights = params.get("class_weight")
     if classes is not None and isinstance(weights, dict):
-        # the keys of JSON are texts
+        # keys in JSON are strings
         labels = plain_labels(classes)
         params["class_weight"] = known_labels = {}
         for key, weight in weights.items():
@@ -203,7 +209,7 @@ def _restored(
 
 
 def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
-    """The settings of stored hyperparameters, which go together."""
+    """Return the settings of stored hyperparameters; ValueError if they are invalid."""
     unknown = params.keys() - kind.hyperparameters.keys()
     if unknown:
         raise ValueError(f"unknown hyperparameter {sorted(unknown)[0]!r}")
@@ -219,19 +225,22 @@ def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
 
 
 def read_description(folder: Place) -> dict[str, Any]:
-    """The content of ``model.json``, as it was written."""
+    """Return the content of ``model.json`` as it was written."""
     return _opened(folder)[0]
 
 
 def read_fingerprint(folder: Place) -> str:
-    """The fingerprint of ``model.json``, which differs between models and between runs; raises as
-    :func:`read_description`."""
+    """Return the fingerprint of ``model.json``, different for each run; raises as
+    :func:`read_description`.
+    """
     return _opened(folder)[1]
 
 
 def check_model(folder: Place) -> str:
-    """Compare the arrays of the model in ``folder`` with their checksums, a few MiB at a time; return
-    :func:`read_fingerprint` of it. Raises as :func:`load_model`."""
+    """Compare the arrays of a model with their checksums, a few MiB at a time, and return its fingerprint.
+
+    Raises as :func:`load_model`.
+    """
     facts, known = _opened(folder)
     described = DESCRIPTION.read(ModelFacts, facts, str(folder / "model.json"))
     check_arrays(folder / "arrays", fingerprint=described.arrays)
@@ -250,3 +259,201 @@ def _opened(folder: Place) -> tuple[dict[str, Any], str]:
             else "give the folder that train wrote",
         )
     return DESCRIPTION.load(file)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of classes; ``dtype`` is numpy's name, or "string"."""
+
+    dtype: str
+    values: tuple[bool | int | float | str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(set(self.array.tolist())) < len(self.values):
+            raise ValueError("no classes, or a repeated class")
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The labels as an array; ValueError if they do not have their type."""
+        known = re.fullmatch(r"string|object|[|<>][biuf]\d|[<>]M8\[\w+\]", self.dtype)
+        if known is None:
+            raise ValueError(f"labels cannot have type {self.dtype!r}")
+        try:
+            found = np.asarray(self.values, {"string": str}.get(self.dtype, self.dtype))
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+        if found.dtype.kind not in "UM" and found.tolist() != [*self.values]:
+            raise ValueError(f"labels without type {self.dtype!r}")
+        return found
+
+
+@dataclass(frozen=True)
+class SavedForUpdateFacts:
+    """Facts stored for updates, see :class:`~distkern.model.further.SavedForUpdate`."""
+
+    n_rows: int
+    weight: float
+    sources: tuple[str, ...]
+    arrays: tuple[str, ...]
+    began: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n_rows < 0 or not 0 <= self.weight < math.inf:
+            raise ValueError(f"{self.n_rows} training rows of weight {self.weight}")
+
+
+@dataclass(frozen=True)
+class OutsideFacts:
+    """A column with numbers outside its previous range, and the share of rows with them."""
+
+    column: str
+    outside: float
+
+
+@dataclass(frozen=True)
+class DriftFacts:
+    """How far the rows of an update lie outside the previous ranges."""
+
+    columns: int
+    most: tuple[OutsideFacts, ...]
+
+
+@dataclass(frozen=True)
+class UpdateFacts:
+    """What commands show of an update."""
+
+    number: int
+    rows: int
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    drift: DriftFacts | None
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("an update with different figures before and after")
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What ``model.json`` holds for every model; kinds of models add their own facts."""
+
+    algorithm: str
+    params: dict[str, Any]
+    classes: Labels | None
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    n_iter: int
+    scaling: Scaling | None
+    class_weights: tuple[float, ...] | None
+    mean_weight: float
+    history: tuple[dict[str, Any], ...]
+    arrays: str
+    target_name: str | None = None
+    ended: str | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+    table: Table | None = None
+    zero_based: bool | None = None
+    dtype: Literal["float32", "float64"] | None = None
+    importances: Explanation | None = None
+    class_shares: tuple[float, ...] | None = None
+    further: SavedForUpdateFacts | None = None
+    updates: tuple[UpdateFacts, ...] = ()
+
+    def __post_init__(self) -> None:
+        columns = self.n_features if self.table is None else len(self.table.columns)
+        if self.table is not None and self.table.n_features != self.n_features:
+            raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
+        n_names = columns if self.feature_names is None else len(self.feature_names)
+        if self.n_features < 1 or n_names != columns:
+            raise ValueError(f"{n_names} names for {columns} columns of {self.n_features} features")
+        if self.scaling is not None:
+            self.scaling.check_width(self.n_features)
+        n_classes = 0 if self.classes is None else len(self.classes.values)
+        for of_classes in (self.class_weights, self.class_shares):
+            if of_classes is not None and len(of_classes) != n_classes:
+                raise ValueError(f"weights or shares of {len(of_classes)} classes for {n_classes}")
+        for line in self.history:
+            check_line(line)
+
+
+def lasting(model: FittedModel) -> dict[str, Any]:
+    """Return the facts of ``model.json`` about the model itself, not about the run that made it."""
+    columns, chosen, further = model.columns, model.chosen, model.further
+    # thresholds apply to probabilities
+    shares = model.class_shares if model.chances is not None else None
+    own = model.facts()
+    if chosen is not None:
+        params = dict(chosen.settings)
+        own["chosen"] = {"name": model.name.removesuffix("_regressor"), "because": chosen.because}
+        own["chosen"] |= {"params": params}
+        if chosen.held_out is not None:
+            own["chosen"]["held_out"] = list(chosen.held_out)
+    return {
+        "algorithm": model.saved_name,
+        "params": plain(model.saved_params),
+        "classes": None if model.classes is None else _labels_to_json(model.classes),
+        "n_features": int(model.width),
+        "feature_names": [str(name) for name in columns.names or ()] or None,
+        "target_name": columns.target_name,
+        **({} if columns.zero_based is None else {"zero_based": columns.zero_based}),
+        **({} if columns.dtype is None else {"dtype": columns.dtype.name}),
+        **({} if columns.table is None else {"table": columns.table.to_json()}),
+        "scaling": None if columns.scaling is None else columns.scaling.to_json(),
+        "class_weights": None if model.class_weights is None else model.class_weights.tolist(),
+        "mean_weight": float(model.mean_weight),
+        **({} if shares is None else {"class_shares": shares.tolist()}),
+        **plain(own),
+        **({} if further is None else {"further": further.loaded().facts}),
+    }
+
+
+def description(model: FittedModel) -> dict[str, Any]:
+    """Return the content of ``model.json`` without versions and arrays."""
+    return {
+        **lasting(model),
+        "n_iter": int(model.n_iter),
+        "ended": model.ended,
+        "found": dict(model.found),
+        "history": model.history,
+        **({} if model.importances is None else {"importances": asdict(model.importances)}),
+        **({"updates": list(model.updates)} if model.updates else {}),
+    }
+
+
+def stored_arrays(model: FittedModel) -> dict[str, NDArray[Any]]:
+    """Return all arrays of a model's folder."""
+    return model.arrays() | ({} if model.further is None else model.further.loaded().arrays)
+
+
+def fingerprint_of(model: FittedModel) -> str:
+    """Return a fingerprint of the model with everything it stores for updates: 16 hexadecimal digits.
+
+    Models with equal bits have equal fingerprints, whichever run made them.
+    """
+    digest = hashlib.sha256(fingerprint(as_read(lasting(model))).encode())
+    for name, values in sorted(stored_arrays(model).items()):
+        digest.update(f"{name} {values.dtype} {values.shape} ".encode())
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()[:16]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON holds it; None for random states."""
+    if isinstance(value, np.datetime64):
+        return date_text(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {plain(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        return None
+    return value
+
+
+def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
+    kind = {"O": "object", "U": "string", "S": "string"}.get(labels.dtype.kind, labels.dtype.str)
+    return {"dtype": kind, "values": plain_labels(labels)}

@@ -1,4 +1,6 @@
-"""Exact figures of a regressor on a split and its predictions by targets, in one pass, constant memory."""
+"""Exact figures of a regressor on a split, and a grid of predictions by targets, in one pass and constant
+memory.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from numpy.typing import NDArray
 from distkern.core.types import Block
 from distkern.data.dataset import Split
 from distkern.maths.bases.routing import RoutedAnswers
-from distkern.model.applied import Applied
 from distkern.model.prediction import in_order
 from distkern.model.value import FittedModel
 from distkern.passes import Reduce
-from distkern.runs.row_losses import GROUPS, group_sums
+from distkern.runs.applied import Applied
+from distkern.runs.ranking import GROUPS, group_sums
 
-#: cells in each direction, at most
+#: most cells in each direction
 MOST_CELLS = 64
 #: bytes of the counts
 GRID_BYTES = 8 * MOST_CELLS**2
-#: the largest coordinate is at most 2 to the power of this times the side of a cell
+#: the largest coordinate is at most the side of a cell times 2 to this power
 _DIGITS = 40
 #: power of 2 of a cell's side where all coordinates are 0
 _LEAST = -1100
@@ -32,14 +34,14 @@ _LEAST = -1100
 class PointGrid:
     """Points counted in cells [i 2^a, (i + 1) 2^a) x [j 2^b, (j + 1) 2^b).
 
-    a and b are the smallest for which no more than 64 cells in each direction hold all points. So they
-    depend on the smallest and the largest coordinates alone, and grids add up in any order to the same one.
+    a and b are the smallest exponents for which 64 cells in each direction hold all points. They depend only
+    on the smallest and largest coordinates, so grids can be added in any order with the same result.
 
     Attributes
     ----------
     exponents : a, b
     first : i and j of the first row and column
-    counts : (rows, columns), none of points without any
+    counts : (rows, columns); empty without points
     """
 
     exponents: tuple[int, int]
@@ -48,7 +50,7 @@ class PointGrid:
 
     @classmethod
     def of(cls, across: NDArray[np.float64], up: NDArray[np.float64]) -> Self:
-        """The grid of points with coordinates (n,) and (n,); points that are not finite are left out."""
+        """Return the grid of points with coordinates (n,) and (n,), without points that are not finite."""
         known = np.isfinite(across) & np.isfinite(up)
         if not known.any():
             return cls((_LEAST, _LEAST), (0, 0), np.zeros((0, 0), dtype=np.int64))
@@ -65,7 +67,6 @@ class PointGrid:
 
     @classmethod
     def add(cls, one: Self, other: Self) -> Self:
-        """The grid of the points of both grids."""
         if not one.counts.size or not other.counts.size:
             return one if one.counts.size else other
         exponents, first, shape = [], [], []
@@ -87,7 +88,7 @@ class PointGrid:
         return cls((exponents[0], exponents[1]), (first[0], first[1]), counts)
 
     def _ends(self, axis: int, exponent: int) -> tuple[int, int]:
-        """The first and the last cell, were they of this size."""
+        """Return the first and last cell for another cell size."""
         shift = exponent - self.exponents[axis]
         return self.first[axis] >> shift, (self.first[axis] + self.counts.shape[axis] - 1) >> shift
 
@@ -96,17 +97,17 @@ class PointGrid:
         return cells >> min(exponent - self.exponents[axis], 63)
 
     def edges(self, axis: int) -> NDArray[np.float64]:
-        """Where the cells of a direction begin, and the last one ends."""
+        """Return the lower edges of the cells in a direction, and the upper edge of the last."""
         cells = self.first[axis] + np.arange(self.counts.shape[axis] + 1)
         return np.ldexp(cells.astype(np.float64), self.exponents[axis])
 
 
 def _exponent(low: float, high: float) -> int:
-    """The smallest exponent of a side by which at most 64 cells hold all between two numbers."""
+    """Return the smallest exponent of a side for which 64 cells span two numbers."""
     largest = max(abs(low), abs(high))
     exponent = _LEAST if largest == 0 else math.frexp(largest)[1] - _DIGITS
     if high > low:
-        # one less than the range alone asks for, as far as the halves of the largest double go
+        # one less than the range needs, in steps that do not overflow
         exponent = max(exponent, math.frexp(high / MOST_CELLS - low / MOST_CELLS)[1] - 1)
     while _cell(high, exponent) - _cell(low, exponent) >= MOST_CELLS:
         exponent += 1
@@ -123,14 +124,13 @@ class Residuals:
 
     Attributes
     ----------
-    n_rows, mean, spread : rows, mean of their targets, sum of (y - mean)^2
-    squares, moduli : sums of (f - y)^2 and |f - y|, each the mean over the outputs
+    n_rows, mean, spread : number of rows, mean of their targets, sum of (y - mean)^2
+    squares, moduli : sums of (f - y)^2 and |f - y|, averaged over the outputs
     losses : sum of s_i l_i
-    below : (n_outputs,) rows with y <= f_j
-    pinballs : of an output for each quantile q_j, the sum over rows of the mean over outputs of
-        max(q_j (y - f_j), (q_j - 1) (y - f_j))
-    grid : rows by y and f; of several quantiles, f is the one next to the median
-    lost : (128,) sums of one of these over groups of rows, for a figure by which models are compared
+    below : (n_outputs,) number of rows with y <= f_j
+    pinballs : sum over rows of the mean over quantiles q_j of max(q_j (y - f_j), (q_j - 1) (y - f_j))
+    grid : rows by y and f; with several quantiles, f is the one nearest the median
+    lost : (128,) sums of one of these over groups of rows, for a compared figure
     """
 
     n_rows: int
@@ -146,7 +146,7 @@ class Residuals:
 
     @staticmethod
     def add(first: Residuals, second: Residuals) -> Residuals:
-        """The sums over the rows of both (Chan et al. 1979 for the spread)."""
+        """Return the sums over the rows of both (Chan et al. 1979 for the spread)."""
         n_rows = first.n_rows + second.n_rows
         apart = second.mean - first.mean
         return Residuals(
@@ -193,7 +193,7 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...], str | Non
 def residuals_pass(
     model: FittedModel, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
 ) -> Reduce[Residuals]:
-    """The pass that :func:`regression_figures` reads; the split is one for regression."""
+    """Return the pass that :func:`regression_figures` evaluates, for a regression split."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = cost.holding(
@@ -206,8 +206,9 @@ def residuals_pass(
 
 
 def regression_figures(model: FittedModel, sums: Residuals, seconds: float) -> dict[str, Any]:
-    """n, root mean squared and mean absolute error, R^2 (null for a constant target), objective, seconds; of
-    quantiles the pinball loss, averaged over them, and the share of rows that lies at or below each.
+    """Return n, RMSE, mean absolute error, R^2 (null for a constant target), objective and seconds.
+
+    For quantiles there are also the pinball loss, averaged over them, and the share of rows at or below each.
     """
     quantiles = model.levels
     own: dict[str, Any] = {}

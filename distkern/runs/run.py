@@ -1,4 +1,4 @@
-"""Training, planning and evaluation with everything a command line asks for."""
+"""Training, planning and evaluation for the command line."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from distkern.solvers.base import AbstractSolver, Outline, Problem
 if TYPE_CHECKING:
     from distkern.runs.evaluation import Evaluation
 
-#: an option whose number is to be found; what it is where none is given
+#: an option whose number is searched, and its default
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
 _DEFAULT_SIZE = 512
 
@@ -68,16 +68,17 @@ class PlannedPass(PassPlan):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will take, before it starts.
+    """What a run needs, before it starts.
 
     Attributes
     ----------
     passes : in order
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
-    memory_limit : of a worker (of the driver, when tasks run in its process), or None
-    advice : what would make it fit; empty if it fits
-    machine : where the run fits, which may do less at a time than the one that is there
-    savings : what it saves for that, in words
+    memory_limit : limit of a worker (of the driver, if tasks run in its process), or None
+    advice : how to make the run fit; empty if it fits
+    machine : machine on which the run fits; it may do less at a time than the given one
+    recipe : recipe with everything that was chosen for the rows; :func:`train` with it searches nothing again
+    savings : what the machine saves for that, in words
     """
 
     passes: tuple[PlannedPass, ...]
@@ -86,6 +87,7 @@ class Plan:
     memory_limit: int | None
     advice: str
     machine: Machine
+    recipe: Recipe
     savings: tuple[str, ...] = ()
 
     @property
@@ -105,10 +107,11 @@ def plan(
     evaluated: bool = False,
     importances: bool = False,
 ) -> Plan:
-    """The passes, bytes and peaks of memory of a training run; nothing is read and nothing started.
+    """Return passes, bytes and peaks of memory of a training run; nothing is started.
 
-    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. When the model is
-    finished it is, with ``evaluated``, on the test rows, and its ``importances`` are measured.
+    A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. With
+    ``evaluated`` the finished model is evaluated on the test rows, and with ``importances`` its importances
+    are measured.
     """
     recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
@@ -127,9 +130,9 @@ def plan_on(
     evaluated: bool = False,
     importances: bool = False,
 ) -> Plan:
-    """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for.
+    """Plan a run on a known machine; ``given`` is the requested part of its limit.
 
-    ``choosing`` are the bytes that it has taken to choose the recipe, where that has been done.
+    ``choosing`` is the memory that choosing the recipe took, if that was done before.
     """
     data = recipe.data_of(source)
     choosing = recipe.choosing_bytes(data) if choosing is None else choosing
@@ -184,13 +187,16 @@ def plan_on(
         machine.memory_limit,
         advice,
         machine,
+        recipe,
         saved,
     )
 
 
 def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
-    """The pass over rows of a split that measures importances, before there is a model: rows are predicted
-    in about what measuring held-out rows of a stage takes."""
+    """Return the pass that measures importances, before there is a model.
+
+    Predicting its rows costs about as much as measuring the test rows of a stage.
+    """
     how = ExplanationEffort(problem.seed)
     held_out = replace(problem, has_test=True, test_block_rows=(how.n_drawn(split),))
     measuring = _evaluation(solver.outline(held_out))
@@ -200,7 +206,7 @@ def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) ->
 
 
 def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
-    """What an evaluation will be, before there is a model: about what measuring a finished stage is."""
+    """Return the evaluation, before there is a model: about as costly as measuring a finished stage."""
     of_test = [outline for outline in outlines if outline.step.split == "test"]
     return [
         replace(outline, step=outline.step.changed(name="evaluate"), times=1.0)
@@ -220,7 +226,7 @@ def _fits(machine: Machine, recipe: Recipe, source: Split, has_test: bool) -> bo
 
 
 def _with_number(recipe: Recipe, posed: Posed, fits: Callable[[Recipe], bool]) -> str:
-    """What makes it fit, with the largest number that does where it is an option with one."""
+    """Return advice that makes the run fit, with the largest number that does if it is an option with one."""
     hint = recipe.memory_hint(posed.solver)
     named = _NUMBER.search(hint)
     if named is None or named[1] not in recipe.settings.given:
@@ -230,14 +236,14 @@ def _with_number(recipe: Recipe, posed: Posed, fits: Callable[[Recipe], bool]) -
         return not fits(recipe.with_value(named[1], size))
 
     given = recipe.settings.given[named[1]] or _DEFAULT_SIZE
-    # random features may come in pairs
+    # random features can come in pairs
     sizes = range(2, given, 2)
     found = bisect_left(sizes, True, key=is_too_large)
     return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", hint) if found else hint
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
-    """What the ``used`` machine saves compared with the given one, in words."""
+    """Return what the ``used`` machine saves compared with the given one, in words."""
     kept, sent = in_bytes(used.cache_bytes), in_bytes(used.window_bytes)
     done = {
         f"{kept} of blocks are kept instead of {in_bytes(machine.cache_bytes)}": used.cache_bytes
@@ -268,20 +274,20 @@ def train(
     trained: Callable[[FittedModel, AbstractExecutor], FittedModel] | None = None,
     finished: Callable[[FittedModel, AbstractExecutor], object] | None = None,
 ) -> FittedModel:
-    """Make the model of a recipe for a split, an update too, and write it to ``out``, with a checkpoint after
-    every stage.
+    """Train the model of a recipe on a split (also an update), with a checkpoint after every stage, and write
+    it.
 
     Parameters
     ----------
-    test : measured after every stage
+    test : split to measure after every stage
     scheduler, workers, memory_limit, dashboard : see :func:`distkern.engine.executors.open_executor`
     out : folder or URL of the model; None keeps it in memory
-    resume : go on from the newest checkpoint in ``out``, which must be of the same data and job; of a model
-        that is finished, only what a killed run left beside it is removed
-    opened : called with the executor before training; the listeners it returns hear of the run as well
-    trained : of the model, which has not been written, and the executor: the model with what is measured
-        and kept with it
-    finished : called with the model, which has been written, and the executor, to evaluate it on test rows
+    resume : continue from the newest checkpoint in ``out``, which must have the same data and job; for a
+        finished model, only the leftovers of a killed run are removed
+    opened : called with the executor before training; returns further listeners
+    trained : called with the model before it is written, and the executor; returns the model with
+        measurements to store
+    finished : called with the written model and the executor, to evaluate it on test rows
 
     Raises
     ------
@@ -296,7 +302,6 @@ def train(
             check_resumption(recipe, source, folder, test=test)
             clear(folder)
             model = read_model(folder)
-            # the model has them as well
             metrics.rewrite(folder / "metrics.jsonl", model.history)
             return model
     # a plan and the run that follows choose once
@@ -353,7 +358,7 @@ def _made(recipe: Recipe, given: GivenTraining, place: RunPlace, resume: bool) -
 
 
 def evaluate(model: FittedModel, source: Split, **how: Any) -> dict[str, Any]:
-    """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
+    """Return figures of a model on a split, see :func:`distkern.runs.evaluation.evaluate_split`."""
     return evaluations(model, [source], **how)[0].figures
 
 
@@ -366,7 +371,7 @@ def evaluations(
     memory_limit: int | None = None,
     listeners: Sequence[Listener] = (),
 ) -> list[Evaluation]:
-    """What a model makes of each split: see :func:`distkern.runs.evaluation.evaluate_split`."""
+    """Evaluate a model on each split, see :func:`distkern.runs.evaluation.evaluate_split`."""
     from distkern.runs.evaluation import evaluate_split, evaluation_passes
 
     def check(machine: Machine) -> Machine:

@@ -1,142 +1,33 @@
-"""Rows whose columns are brought to about one unit before a solver sees them, a block at a time."""
+"""Scalings and maps of the columns, learned before the first pass and applied in front of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol, cast
-from uuid import uuid4
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.held_out import keys_of, order_of_keys, parted, row_keys
 from distkern.core.parameters import AUTO
-from distkern.core.sparse import Rows
-from distkern.core.types import AbstractGroup, AbstractSource, Block, GroupOpener, Indices, Reader
+from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Split
 from distkern.data.preparation import TOO_LARGE
 from distkern.data.scaling import SPARSE_KINDS, Scaling, ScalingKind
 from distkern.data.spreads import TILE_BYTES, Spreads
+from distkern.engine.drive import Driver
 from distkern.engine.executors import AbstractExecutor
+from distkern.maths.maps.mapping import MapChoice, RowMap, as_rows, fitting_bytes, pulled_targets
+from distkern.maths.maps.transform import TRANSFORMS
 from distkern.passes import Cost, Outline, Reduce
 from distkern.runs.data import TrainingData
+from distkern.runs.sources import ScaledSource
+from distkern.solvers.base import Problem
+from distkern.solvers.sample import sample_of, sampling
 
-#: what scaling a block takes beside it: a tile in float64, and what is computed of it
-_SCALING_TILES = 4
-#: from which on time matters more than the last digits
+#: rows from which on single precision is the default
 _MANY_ROWS = 4000
-
-
-class RowScaling(Protocol):
-    """What brings rows to another form, with a name that tells it from others."""
-
-    @property
-    def kind(self) -> str: ...
-
-    def apply_rows(self, rows: Rows, out_dtype: DTypeLike) -> Rows: ...
-
-    def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Rows: ...
-
-
-class ScaledSource(AbstractSource):
-    """The rows of another source, scaled in float64 whenever they are read, and then of ``dtype``: its own,
-    unless one is given."""
-
-    def __init__(
-        self, source: AbstractSource, scaling: RowScaling, dtype: np.dtype[Any] | None = None
-    ) -> None:
-        self.source, self.scaling = source, scaling
-        self.block_rows, self.n_features = source.block_rows, source.n_features
-        self.dtype = source.dtype if dtype is None else dtype
-        self.fingerprint, self.is_sparse = source.fingerprint, source.is_sparse
-        self.is_shuffled, self.is_graph = source.is_shuffled, source.is_graph
-        self.has_groups = source.has_groups
-        self.reader_bytes = source.reader_bytes + _SCALING_TILES * TILE_BYTES
-        if self.dtype != source.dtype:
-            self.reader_bytes += max(source.block_rows) * source.row_bytes
-        self.kept_as = source.kept_as
-        # scaled in the same way, the blocks of equal parts are the same
-        self._name = f"{self.kept_as}-{scaling.kind}-{self.dtype}" if self.kept_as else uuid4().hex
-
-    @property
-    def row_numbers(self) -> int:
-        return self.source.row_numbers
-
-    @property
-    def n_nonzero(self) -> int | None:
-        # a shift makes numbers of zeros
-        return self.source.n_nonzero if self.is_sparse or self.scaling.kind == "none" else None
-
-    def reader(self, index: int) -> ScaledReader:
-        return ScaledReader(self._name, index, self.source.reader(index), self.scaling, self.dtype)
-
-    def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
-        from distkern.engine.dask.graph import followed
-
-        return followed(
-            *self.source.graph(index), partial(scaled_block, self.scaling, self.dtype), self._name
-        )
-
-    def group(self, index: int) -> GroupOpener:
-        return ScaledOpener(self.source.group(index), self.scaling, self.dtype)
-
-
-@dataclass(frozen=True)
-class ScaledReader:
-    """Reads a block and scales it; two of the same source and block are equal."""
-
-    source: str
-    index: int
-    reader: Reader = field(compare=False)
-    scaling: RowScaling = field(compare=False)
-    dtype: np.dtype[Any] = field(compare=False)
-
-    def __call__(self) -> Block:
-        return scaled_block(self.scaling, self.dtype, self.reader())
-
-
-@dataclass(frozen=True)
-class ScaledOpener:
-    """Opens a :class:`ScaledGroup` in any process."""
-
-    opener: GroupOpener
-    scaling: RowScaling
-    dtype: np.dtype[Any]
-
-    def __call__(self) -> ScaledGroup:
-        return ScaledGroup(self.opener(), self.scaling, self.dtype)
-
-
-class ScaledGroup(AbstractGroup):
-    """Single rows and columns of a group, scaled."""
-
-    def __init__(self, group: AbstractGroup, scaling: RowScaling, dtype: np.dtype[Any]) -> None:
-        self._group, self._scaling, self._dtype = group, scaling, dtype
-        self.n_rows, self.n_features = group.n_rows, group.n_features
-
-    @property
-    def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
-        return self._group.targets
-
-    def rows(self, positions: Indices) -> Rows:
-        return self._scaling.apply_rows(self._group.rows(positions), self._dtype)
-
-    def columns(self, columns: Indices) -> Rows:
-        return self._scaling.apply_columns(self._group.columns(columns), np.asarray(columns), self._dtype)
-
-    def column_bytes(self) -> int | None:
-        return self._group.column_bytes()
-
-    def blocks(self) -> Iterator[Block]:
-        for block in self._group.blocks():
-            yield scaled_block(self._scaling, self._dtype, block)
-
-
-def scaled_block(scaling: RowScaling, dtype: np.dtype[Any], block: Block) -> Block:
-    """The rows of a block, scaled, and then of ``dtype``."""
-    return replace(block, features=scaling.apply_rows(block.features, dtype))
 
 
 @dataclass(frozen=True)
@@ -145,10 +36,10 @@ class Rescaled:
 
     Attributes
     ----------
-    data : whose source scales, where that was wanted
-    found : "scale", the kind that was chosen, if one was
+    data : training data, whose source scales if scaling was chosen
+    found : "scale", the chosen kind, if one was chosen
     notes : what was done, if anything
-    spreads : of the columns as they were given, where a pass has looked at them
+    spreads : spreads of the columns as given, if a pass has computed them
     """
 
     data: TrainingData
@@ -157,7 +48,7 @@ class Rescaled:
     spreads: Spreads | None = None
 
     def held_out(self, source: AbstractSource) -> AbstractSource:
-        """A split of the same data set, scaled as the training rows are; other rows are already."""
+        """Return a split of the same data set, scaled as the training rows; other rows are scaled already."""
         own = self.data.source
         if isinstance(own, ScaledSource) and isinstance(source, Split):
             return ScaledSource(source, own.scaling, own.dtype)
@@ -165,19 +56,18 @@ class Rescaled:
 
 
 def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExecutor) -> Rescaled:
-    """Training data with its columns scaled as ``wanted``: "auto", "none" or a kind, by one pass, and then in
-    the precision ``dtype``: "auto", "float32" or "float64".
+    """Scale the columns of training data by one pass, and cast them to a precision.
 
-    "auto" leaves data sets that were scaled when they were sharded as they are, and others whose columns have
-    about the same unit, see :meth:`~distkern.data.spreads.Spreads.chosen`. The precision that it
-    takes is that of :func:`precision_of`, unless
-    :meth:`~distkern.data.spreads.Spreads.suit_single` says no.
+    ``wanted`` is "auto", "none" or a kind of scaling; ``dtype`` is "auto", "float32" or "float64". Scaling
+    "auto" leaves data sets that are stored scaled, and columns of similar units, unchanged, see
+    :meth:`~distkern.data.spreads.Spreads.chosen`. Precision "auto" is that of :func:`precision_of`, unless
+    :meth:`~distkern.data.spreads.Spreads.suit_single` rejects it.
 
     Raises
     ------
     InputError
-        If a kind is wanted of rows that are scaled already, or one that sparse rows cannot have; or numbers
-        are too large for the precision that is wanted.
+        If the rows are already scaled or sparse rows cannot have the scaling, or numbers are too large for
+        the precision.
     """
     source, scales = data.source, bool(spreading(data, wanted))
     precision = precision_of(source, dtype)
@@ -209,34 +99,34 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
 
 
 def precision_of(source: AbstractSource, wanted: str) -> np.dtype[Any]:
-    """What rows are trained in; "auto": their own, but single precision from 4,000 of them on."""
+    """Return the precision of training; "auto": that of the rows, or single precision from 4,000 rows on."""
     if wanted != AUTO:
         return np.dtype(wanted)
     return source.dtype if source.n_rows < _MANY_ROWS else np.dtype(np.float32)
 
 
 def check_stored(wanted: str, dtype: np.dtype[Any], of: str) -> None:
-    """Refuse another precision than the one that rows are stored in."""
+    """Refuse a precision other than that of the stored rows."""
     if wanted not in (AUTO, dtype.name):
         raise InputError(
-            f"is {wanted!r}, and rows of {of} are stored as {dtype.name}", where="dtype", hint="leave it out"
+            f"is {wanted!r}, but rows of {of} are stored as {dtype.name}", where="dtype", hint="leave it out"
         )
 
 
 def spreading(data: TrainingData, wanted: str) -> list[Outline]:
-    """The pass that :func:`rescaled` makes, if it makes one; raises as that does."""
+    """Return the pass of :func:`rescaled`, if it makes one; raises as that does."""
     stored = None if data.scaling is None or data.scaling.kind == "none" else data.scaling.kind
     if wanted == "none" or (wanted == AUTO and stored is not None):
         return []
     if stored is not None:
         raise InputError(
-            f"is {wanted!r}, and the rows are stored scaled ({stored})",
+            f"is {wanted!r}, but the rows are stored scaled ({stored})",
             where="scale",
             hint="leave it out, or shard the data with --scale none",
         )
     if data.source.is_sparse and wanted not in (AUTO, *SPARSE_KINDS):
         raise InputError(
-            f"is {wanted!r}, which would turn the zeros of sparse rows into numbers",
+            f"is {wanted!r}, which would make the zeros of sparse rows nonzero",
             where="scale",
             hint="use 'maxabs' or 'none'",
         )
@@ -244,7 +134,7 @@ def spreading(data: TrainingData, wanted: str) -> list[Outline]:
 
 
 def as_planned(data: TrainingData, wanted: str) -> Callable[[AbstractSource], AbstractSource]:
-    """How a run may read a split of the data, for its plan."""
+    """Return how a run may read a split of the data, for a plan."""
     scales = bool(spreading(data, wanted))
     return lambda source: ScaledSource(source, Scaling()) if scales else source
 
@@ -257,3 +147,131 @@ def _spreading(source: AbstractSource) -> Reduce[Spreads]:
 
 def _spreads_of(block: Block, _: None) -> Spreads:
     return Spreads.of(block.features, block.weights)
+
+
+#: rows from which a map is learned, and rounds of its metric
+_MAP_ROWS, _ROUNDS = 2000, 2
+#: with fewer rows the first map is used
+_FEW = 60
+
+
+def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple[MapChoice, ...]:
+    """Return the maps to choose from: metrics, or transforms that are not scalings.
+
+    Raises
+    ------
+    InputError
+        If rows are sparse, or the scaling does not go with a metric.
+    """
+    if metric is None and scale not in ("normal", "ranks"):
+        return ()
+    if source.is_sparse:
+        name = "scale" if metric is None else "metric"
+        raise InputError(
+            "maps of columns would make the zeros of sparse rows nonzero",
+            where=name,
+            hint=f"leave {name} out, or give dense rows",
+        )
+    from distkern.choose.rungs import maps_of
+
+    known = maps_of(source.n_features) if metric == AUTO else []
+    if scale == AUTO:
+        transforms: list[Any] = list(dict.fromkeys(choice.transform for choice in known)) or ["standard"]
+    else:
+        transforms = [scale]
+    if not set(transforms) <= set(TRANSFORMS):
+        raise InputError(
+            f"is {scale!r}, but metrics are learned on standardised columns, normal quantiles or ranks",
+            where="scale",
+            hint="set it to standard, normal, ranks or none, or leave it out",
+        )
+    given: list[Any] = [metric or "none"]
+    kinds = list(dict.fromkeys(choice.metric for choice in known)) or given
+    return tuple(MapChoice(transform, kind, _ROUNDS) for kind in kinds for transform in transforms)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Training data as a solver sees it.
+
+    Attributes
+    ----------
+    source : source whose rows are mapped as they are read
+    map : the map, or None
+    found : values chosen for "auto" hyperparameters, by name
+    """
+
+    source: AbstractSource
+    map: RowMap | None = None
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+    def held_out(self, source: AbstractSource) -> AbstractSource:
+        """Return other rows, scaled as the training rows, with the same map."""
+        return source if self.map is None else ScaledSource(source, self.map)
+
+
+def mapped(
+    data: TrainingData, choices: Sequence[MapChoice], problem: Problem, executor: AbstractExecutor
+) -> Mapped:
+    """Learn a map from 2,000 rows of the training data in one pass, and put it in front of the data.
+
+    Among several choices it takes the map of the ladder's best machine over centres on a third of these rows,
+    or the first map that is not significantly worse.
+    """
+    if not choices:
+        return Mapped(data.source)
+    rows: Block = Driver({"train": data.source}, executor).measure(_sampling(problem))
+    rows = rows.take(order_of_keys(row_keys(np.asarray(rows.features)), None, problem.seed))
+    # a map needs unweighted rows, so weights become repetitions
+    places = np.arange(rows.n_rows)[as_rows(rows.weights, _MAP_ROWS)]
+    some, found = replace(rows.take(places), weights=None), {}
+    choice = choices[0]
+    if len(choices) > 1:
+        choice = _chosen(choices, some, problem)
+        found = {"metric": None if choice.metric == "none" else choice.metric, "scale": choice.transform}
+    learned = learned_map(choice, some, problem)
+    return Mapped(ScaledSource(data.source, learned), learned, found)
+
+
+def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
+    """Return the best map by rows held out of these, which are in random order."""
+    from distkern.choose.ladder import best_map
+    from distkern.choose.machines import SampleRows
+
+    n_classes = len(problem.class_shares)
+    codes = np.asarray(rows.targets) if n_classes else None
+    n_learned = 2 * rows.n_rows // 3
+    if rows.targets is None or rows.n_rows < _FEW:
+        return choices[0]
+    part = parted(keys_of(rows), codes, problem.seed, n_learned, rows.n_rows)
+    several = [len(side) and np.ptp(np.asarray(rows.targets)[side]) > 0 for side in part]
+    return best_map(SampleRows.of(rows, n_classes, None), part, choices) if all(several) else choices[0]
+
+
+def learned_map(choice: MapChoice, some: Block, problem: Problem) -> RowMap:
+    """Return the map learned from rows in random order."""
+    # without targets there is no metric to learn
+    given = np.zeros(some.n_rows) if some.targets is None else np.asarray(some.targets)
+    targets = pulled_targets(given, len(problem.class_shares))
+    return RowMap.fit(choice, np.asarray(some.features), targets)
+
+
+def mapping(choices: Sequence[MapChoice], problem: Problem) -> list[Outline]:
+    """Return the pass of :func:`mapped`, if it makes one, with the cost of learning the map."""
+    return [Outline(_sampling(problem, choices))] if choices else []
+
+
+def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Block]:
+    sample = sample_of(problem, _MAP_ROWS)
+    n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
+    n_bytes = n_rows * (problem.row_bytes + problem.beside_bytes)
+    learning = 0
+    if choices:
+        n_outputs = max(len(problem.class_shares), 1)
+        n_rows = n_rows if problem.max_relative_weight == 1.0 else max(n_rows, _MAP_ROWS)
+        learning = max(fitting_bytes(choice, n_rows, problem.n_features, n_outputs) for choice in choices)
+    if len(choices) > 1:
+        from distkern.choose.ladder import memory_of
+
+        learning = max(learning, memory_of(n_rows, problem.n_features, 0))
+    return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)

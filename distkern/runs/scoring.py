@@ -1,4 +1,4 @@
-"""Predictions of a whole data set, or of files as they are, written as they come."""
+"""Predictions of a whole data set, or of files, written as they are computed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from distkern.core import blas, interrupts
 from distkern.core.names import label_texts
-from distkern.core.sparse import SparseRows
 from distkern.core.stores import Store
-from distkern.core.types import AbstractSource, Block, Floats, Reader
+from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Split
 from distkern.data.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
 from distkern.data.predictions import open_predictions
@@ -27,49 +26,18 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.maths.bases.placed import AbstractPlacedBasis
 from distkern.maths.bases.routing import RoutedAnswers, Routing, combining_cost
-from distkern.model.applied import Applied
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
+from distkern.runs.applied import Applied, routing_of, run, scratch_folder, unkept
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
-from distkern.runs.routed import routing_of, run, scratch_folder, unkept
-
-
-@dataclass(frozen=True)
-class _Constant:
-    block: Block
-
-    def __call__(self) -> Block:
-        return self.block
-
-
-class BlockSource(AbstractSource):
-    """A source of one block, which travels with whoever reads it."""
-
-    def __init__(self, block: Block) -> None:
-        features = block.features
-        self._block = block
-        self.block_rows = (block.n_rows,)
-        self.n_features = int(features.shape[1])
-        self.dtype = features.dtype
-        self.is_sparse = isinstance(features, SparseRows)
-        self.fingerprint = ""
-
-    @property
-    def row_numbers(self) -> int:
-        features = self._block.features
-        if not isinstance(features, SparseRows):
-            return self.n_features
-        return 2 + -(-2 * features.n_entries // max(self._block.n_rows, 1))
-
-    def reader(self, index: int) -> Reader:
-        return _Constant(self._block)
+from distkern.runs.sources import BlockSource
 
 
 def applied_in_order(
     blocks: Iterable[Block], function: Callable[[Any], Any], executor: AbstractExecutor
 ) -> Iterator[Any]:
-    """``function`` of the features of blocks that are made as they are needed, in order, a few at a time."""
+    """Yield ``function`` of the features of each block, in order, a few blocks at a time."""
     shared = Shared(function)
     calls = (Call(apply_to_block, (shared,), BlockSource(block), (0,)) for block in blocks)
     for timed in executor.ordered(calls, executor.machine.n_workers + 1):
@@ -90,11 +58,18 @@ def predict_to(
     memory_limit: int | None = None,
     listeners: Sequence[Listener] = (),
 ) -> int:
-    """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``, the
-    first two with each row's number in its source.
+    """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``.
 
-    Returns the number of rows. ``output``: "label" (of a regressor, its predictions), "decision" values or,
-    of a model that has them, "probability".
+    The first two formats also store each row's number in its source.
+
+    Parameters
+    ----------
+    output : "label" (for regressors, the predictions), "decision" or, for models with probabilities,
+        "probability"
+
+    Returns
+    -------
+    n_rows : number of predicted rows
     """
     labels, columns, dtype = _predicted(model, output)
 
@@ -129,7 +104,7 @@ def predict_to(
 def _answering(
     model: FittedModel, source: Split, output: str, store: Store | None, found: RoutedAnswers | None
 ) -> Each:
-    """The pass that predicts each block, and writes its predictions."""
+    """Return the pass that predicts each block and writes its predictions."""
     starts = accumulate(source.block_rows[:-1], initial=0)
     numbers = range(source.n_blocks)
     items = [
@@ -149,7 +124,7 @@ def _answering(
 def _predict_block(
     item: tuple[int, int, ShardReader], blocks: Iterator[Block], function: Callable[[Any], NDArray[Any]]
 ) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
-    """Number of the first row of a block, predictions and row numbers of its rows."""
+    """Return the number of a block's first row, and the predictions and row numbers of its rows."""
     start, _, reader = item
     return start, function(next(blocks).features), reader.source_rows()
 
@@ -159,7 +134,7 @@ def _answer_block(
     _: Iterator[Block],
     operand: tuple[Applied, Callable[[Floats], NDArray[Any]]],
 ) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
-    """What :func:`_predict_block` returns, made of what the places said."""
+    """Return the result of :func:`_predict_block` from the answers of the places."""
     number, (start, n_rows, reader) = item
     model, answer = operand
     found = answer(model.combined(number, n_rows, None))
@@ -167,7 +142,7 @@ def _answer_block(
 
 
 def files_for(model: FittedModel, sources: Iterable[Location], **how: Any) -> FileRows:
-    """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
+    """Return files as rows of ``model``; see :class:`FileRows` for ``how`` they are read."""
     return FileRows(list(sources), model.columns.like(model.task, model.classes), **how)
 
 
@@ -182,8 +157,10 @@ def predict_files_to(
     memory_limit: int | None = None,
     listeners: Sequence[Listener] = (),
 ) -> int:
-    """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
-    the column ``rows.id``, if they have it."""
+    """Write the predictions of rows of files, in their order, as :func:`predict_to` does.
+
+    The strings of the column ``rows.id`` are written too, if the files have it.
+    """
     labels, columns, dtype = _predicted(model, output)
     read = iter(rows)
     first = next(read)
@@ -192,7 +169,7 @@ def predict_files_to(
     if isinstance(basis, AbstractPlacedBasis):
         first, *others = dense_blocks([first])
         read = chain(others, read)
-    # the rows of a file are not known before it has been read, but what is read at a time is
+    # the number of rows is unknown before the files are read, but not the size of a block
     like = BlockSource(Block(first.features))
 
     def routing(machine: Machine) -> Routing | None:
@@ -215,7 +192,7 @@ def predict_files_to(
         ExitStack() as stack,
     ):
         stack.enter_context(blas.single_threaded())
-        blocks = _told(chain([first], read), rows, EventLog(listeners))
+        blocks = _reported(chain([first], read), rows, EventLog(listeners))
         if (routed := routing(executor.machine)) is None:
             predicted = _as_they_are(blocks, function, executor)
         else:
@@ -233,8 +210,8 @@ def predict_files_to(
     return done
 
 
-def _told(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
-    """The blocks, reported to listeners as a pass whose tasks are thousandths of the files."""
+def _reported(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
+    """Yield the blocks, reported to listeners as a pass with a task for each thousandth of the files."""
     about: dict[str, Any] = {"name": "predict files", "stage": 0}
     events.emit("pass_started", **about, tasks=1000, rows=0, bytes=0, unit="rows")
     started, rows, n_bytes = time.perf_counter(), 0, 0
@@ -261,7 +238,7 @@ def _told(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Ite
 def _as_they_are(
     given: Iterable[FileBlock], function: Callable[[Any], NDArray[Any]], executor: AbstractExecutor
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
-    """Predictions and ids of blocks, each predicted by itself."""
+    """Yield predictions and ids of blocks, each predicted on its own."""
     ids: deque[NDArray[Any] | None] = deque()
 
     def blocks() -> Iterator[Block]:
@@ -276,7 +253,7 @@ def _as_they_are(
 def _in_order(
     model: FittedModel, source: AbstractSource, output: str, found: RoutedAnswers
 ) -> Stream[NDArray[Any]]:
-    """The pass that says what the places said, block after block."""
+    """Return the pass that yields the answers of the places, block by block."""
     rows, applied = max(source.block_rows), Applied.of(model, source.dtype, None, found)
     cost = _cost(model, Extent.of(source), source.row_numbers, output, found)
     cost = replace(cost, result_bytes=cost.result_bytes // rows)
@@ -292,7 +269,7 @@ def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any
 def _cost(
     model: FittedModel, extent: Extent, row_numbers: int, output: str, found: RoutedAnswers | None = None
 ) -> Cost:
-    """Cost of predicting a block; Arrow and the chunks that are read fit what every driver is given."""
+    """Return the cost of predicting a block; Arrow and the chunks read fit the driver's base memory."""
     _, columns, _ = _predicted(model, output)
     rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
     if found is None:
@@ -307,7 +284,7 @@ def _cost(
 def _predicted(
     model: FittedModel, output: str
 ) -> tuple[NDArray[Any] | None, list[str] | None, np.dtype[Any]]:
-    """The classes if predictions are labels, names of their columns if there are several, and their dtype."""
+    """Return the classes if predictions are labels, the column names if there are several, and the dtype."""
     number = np.dtype(np.float64)
     n_outputs = model.coefficients.shape[1]
     if model.task == "none":
@@ -315,7 +292,7 @@ def _predicted(
     if model.task == "regression":
         return None, None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
     classes = model.classes
-    assert classes is not None, "it is a classifier"
+    assert classes is not None
     if output == "label":
         return classes, None, classes.dtype
     several = len(classes) > 2 or output == "probability"

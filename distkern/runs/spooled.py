@@ -1,4 +1,4 @@
-"""Rows that are written to this host's ``TMPDIR`` for as long as a fit lasts."""
+"""Rows written to this host's ``TMPDIR`` for the duration of a fit."""
 
 from __future__ import annotations
 
@@ -23,28 +23,25 @@ from distkern.runs.data import TrainingData
 def in_random_order(
     data: TrainingData, executor: AbstractExecutor, stack: ExitStack, events: EventLog
 ) -> TrainingData:
-    """The training data with its rows in random order, in which they are written once.
+    """Return the training data with its rows in random order, in which they are written once.
 
     Raises
     ------
     InputError
-        If workers on other hosts could not see what is written, or the disk is full.
+        If workers on other hosts could not see the file, or the disk is full.
     """
     source = data.source
     if isinstance(source, Split):
         where, hint = str(source.dataset.path), "shard it again without --no-shuffle"
     else:
-        where, hint = (
-            "the data",
-            "store it where all workers see it and make a data set of it with `distkern shard`",
-        )
+        where, hint = ("the data", "store it where all workers see it, and convert it with `distkern shard`")
     check_hosts(
         executor,
         "rows that are not in random order can be trained on by workers of one host only",
         where,
         hint,
     )
-    events.emit("message", text=f"{where}: the rows may be in any order, so they are shuffled first")
+    events.emit("message", text=f"{where}: the rows are not in random order, so they are shuffled first")
     folder = stack.enter_context(temporary_folder())
     blocks = (
         whole_blocks(source, executor)
@@ -56,11 +53,11 @@ def in_random_order(
 
 
 def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack, *, columns: bool) -> Split:
-    """A data set of the rows of a lazy source, computed once and written in order, as float32.
+    """Return a data set of the rows of a lazy source, computed once and written in order as float32.
 
     Parameters
     ----------
-    source : targets are the labels themselves
+    source : its targets are the labels themselves
     executor : computes the blocks, a few at a time
     stack : removes the data set when it closes
     columns : add the feature-major copy
@@ -74,8 +71,8 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
         executor,
         "single rows of Dask arrays can be read on one host only",
         "the data",
-        "store them where all workers see them, make a data set of it with `distkern shard ... --columns`, "
-        "and fit to its train split",
+        "store them where all workers see them, convert them with `distkern shard ... --columns`, and fit to "
+        "the train split",
     )
     folder = stack.enter_context(temporary_folder())
     blocks = whole_blocks(source, executor)
@@ -93,7 +90,7 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
 
 
 def whole_blocks(source: AbstractSource, executor: AbstractExecutor) -> Iterator[Block]:
-    """The blocks of a source, in order, in this process."""
+    """Yield the blocks of a source, in order, in this process."""
     most = max(source.block_rows)
     cost = Cost().holding(result={"a row": (source.row_bytes,)})
     step = Stream("rows", whole_visits(source.block_rows), _as_it_is, piece_rows=most, cost=cost)
@@ -105,7 +102,7 @@ def _as_it_is(block: Block, operand: None) -> Block:
 
 
 def check_hosts(executor: AbstractExecutor, what: str, where: str, hint: str) -> None:
-    """Refuse, for the reason ``what``, workers that do not see this host's files."""
+    """Refuse workers that do not see this host's files, for the reason ``what``."""
     machine = executor.machine
     if machine.kind == "distributed" and not machine.same_host:
         raise InputError(what, where=where, hint=hint)

@@ -3,60 +3,60 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
 from distkern.core import blas
 from distkern.core.errors import InputError
+from distkern.core.names import plain_labels
 from distkern.core.sparse import Rows as Features
 from distkern.core.targets import plain_targets
-from distkern.core.types import AbstractSource
+from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Dataset, Split
 from distkern.data.preparation import Preparation
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
-from distkern.model.files import fingerprint_of
 from distkern.model.further import SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.passes import Outline
-from distkern.runs.arrays import refuse_lazy
-from distkern.runs.data import TrainingData, from_arrays
+from distkern.runs.data import TrainingData, check_task, from_arrays, from_split
 from distkern.runs.drift import drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.fitting import RunPlace, model_of, run_solver, shuffled
-from distkern.runs.given import rows_for
+from distkern.runs.given import refuse_lazy, rows_for
 from distkern.runs.learned import codes_of_labels
+from distkern.runs.persistence import fingerprint_of
 from distkern.runs.recipe import Posed, Recipe
-from distkern.runs.scaled import ScaledSource
-from distkern.runs.update import UpdateRows, UpdateRun, chosen_splits, further_of, update_data
+from distkern.runs.sources import JoinedRows, ScaledSource
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 
-#: updates that a model tells of, at most
-_MOST_TOLD = 100
+#: most updates recorded in a model
+_MOST_RECORDED = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UpdateRecipe(Recipe):
-    """How a model learns from more rows: its settings, scaling, map and weights stay what they are.
+    """How a model learns from more rows: its settings, scaling, map and weights do not change.
 
     Attributes
     ----------
-    model : that the update begins from
+    model : model before the update
     """
 
-    model: FittedModel | None = None
+    model: FittedModel
 
     @property
     def draws_any_row(self) -> bool:
-        # cells find the places of rows wherever they are
+        # cells locate rows in any order
         return super().draws_any_row or self.name.startswith("cells")
 
     def data_of(self, split: Split) -> TrainingData:
@@ -64,33 +64,27 @@ class UpdateRecipe(Recipe):
 
     @property
     def rows(self) -> UpdateRun:
-        """What the update learns from."""
-        assert self.begins is not None, "begun gives it"
-        return self.begins
-
-    @property
-    def _model(self) -> FittedModel:
-        assert self.model is not None, "begun gives it"
-        return self.model
+        assert self.update_run is not None, "update_recipe gives it"
+        return self.update_run
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         return []
 
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         if split.name == "train":
-            return mapped_source(self._model, data.source)
-        return mapped_source(self._model, as_own(self._model, split))
+            return mapped_source(self.model, data.source)
+        return mapped_source(self.model, as_own(self.model, split))
 
     def pose(self, data: TrainingData, *, has_test: bool) -> Posed:
-        begins, model = self.rows, self._model
+        update_run, model = self.rows, self.model
         weights = model.class_weights
-        mean = begins.mean_of(data.mean_weight(weights))
-        shares = begins.shares_of(data.class_totals) if self.task == "classification" else None
-        # new rows may be of one class alone, which says nothing of the model
+        mean = update_run.mean_of(data.mean_weight(weights))
+        shares = update_run.shares_of(data.class_totals) if self.task == "classification" else None
+        # new rows of a single class do not represent the class shares
         return self.posed(data, weights, shares, mean, has_test=has_test, tells_shares=False)
 
-    def begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
-        return self._model.begun(solver, problem, self.rows)
+    def continued(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        return self.model.continued(solver, problem, self.rows)
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:
         return posed.solver
@@ -99,51 +93,53 @@ class UpdateRecipe(Recipe):
         return super().identity(data, posed) | {"model": self.rows.fingerprint}
 
     def update(self, test: Split | None, place: RunPlace) -> FittedModel:
-        """The updated model; ``test`` is measured after every stage."""
-        begins, model, executor = self.rows, self._model, place.executor
+        """Return the updated model; ``test`` is measured after every stage."""
+        update_run, model, executor = self.rows, self.model, place.executor
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             events = EventLog(place.listeners)
-            data = shuffled(self, begins.data, executor, stack, events)
+            data = shuffled(self, update_run.data, executor, stack, events)
             posed = self.pose(data, has_test=test is not None)
-            note = f"update: {begins.new.n_rows:,} new rows, {begins.n_rows:,} with those before"
+            note = f"update: {update_run.new.n_rows:,} new rows, {update_run.n_rows:,} rows in total"
             notes = (*posed.problem.notes, note)
             posed = replace(posed, problem=replace(posed.problem, dtype=data.source.dtype, notes=notes))
             sources = {"train": mapped_source(model, data.source)}
             if test is not None:
                 sources["test"] = mapped_source(model, as_own(model, test))
-            known = begins.further.low, begins.further.high
-            driver = Driver({"train": begins.new}, executor, events)
-            drift = drift_of(model, driver.measure(drift_pass(model, begins.new, *known)), *known)
-            before = errors_of(model, begins, executor)
+            known = update_run.further.low, update_run.further.high
+            driver = Driver({"train": update_run.new}, executor, events)
+            drift = drift_of(model, driver.measure(drift_pass(model, update_run.new, *known)), *known)
+            before = errors_of(model, update_run, executor)
             outcome, parts = run_solver(self, posed, data, Driver(sources, executor, events), place)
-            saved, counts = posed.solver.further(outcome.state), (begins.n_rows, begins.weight)
-            further = SavedForUpdate(saved, *counts, begins.sources, *drift.widened, begins.fingerprint)
+            saved, counts = posed.solver.further(outcome.state), (update_run.n_rows, update_run.weight)
+            further = SavedForUpdate(
+                saved, *counts, update_run.sources, *drift.widened, update_run.fingerprint
+            )
             classes = np.empty(0) if model.classes is None else model.classes
             own = model.columns, classes, model.map, further
             updated = model_of(self, posed, outcome, parts, *own)
-            after = errors_of(updated, begins, executor)
-        facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
+            after = errors_of(updated, update_run, executor)
+        facts = {"rows": update_run.new.n_rows, "before": before, "after": after, **drift.facts}
         number = 1 + (model.updates[-1]["number"] if model.updates else 0)
-        told = (*model.updates[1 - _MOST_TOLD :], {"number": number, **facts})
-        return replace(updated, updates=told)
+        recorded = (*model.updates[1 - _MOST_RECORDED :], {"number": number, **facts})
+        return replace(updated, updates=recorded)
 
 
-def begun(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tuple[Split, ...]]:
-    """How a fitted model is updated with the rows of some splits, and which of them are new.
+def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tuple[Split, ...]]:
+    """Return the recipe of an update with the rows of some splits, and the splits that are new to the model.
 
-    Which are new follows from what the model has learned from. Old ones are read again where that is what the
-    algorithm asks for, before the new ones.
+    The model knows which splits it has learned from. Old splits are read again before the new ones if the
+    algorithm needs them.
 
     Raises
     ------
     InputError
-        If the model cannot be updated, with these rows or at all.
+        If the model cannot be updated at all, or not with these rows.
     """
     further = further_of(model)
     chosen = chosen_splits(further, splits)
     known = {split.fingerprint for split in chosen.old}
-    # rows of arrays are of no data set
+    # rows of arrays belong to no data set
     missing = [one for one in further.sources if one not in known]
     new = [UpdateRows.of_split(model, split) for split in chosen.new]
     old: list[UpdateRows] = []
@@ -157,7 +153,7 @@ def begun(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tu
 
 
 def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
-    """Whether an update reads the old rows again; :class:`InputError` if there is no update."""
+    """Return whether an update reads the old rows again; :class:`InputError` if there are no updates."""
     rule = model.solver_of(model.settings, model.risk_of(model.settings)).updates
     if rule.refusal:
         raise cannot_go_on(model.name, rule.refusal)
@@ -166,8 +162,8 @@ def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
 
 def _missing(model: FittedModel, further: SavedForUpdate, where: str, how: str) -> InputError:
     return InputError(
-        f"an update of {model.name} reads the old rows again, and some of the {further.n_rows:,} that it was "
-        "trained on are missing",
+        f"an update of {model.name} reads the old rows again, and some of its {further.n_rows:,} training "
+        "rows are missing",
         where=where,
         hint=f"add them: {how}",
     )
@@ -182,32 +178,31 @@ def _recipe(
     prints: tuple[str, ...],
     splits: tuple[Split, ...] = (),
 ) -> UpdateRecipe:
-    """How a model is updated with rows."""
     weights = model.mean_weight, model.class_weights, model.class_shares
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source
-    begins = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
-    # the updated machine is another one than was judged
+    update_run = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
+    # the held-out score belongs to the previous machine
     chosen = None if model.chosen is None else replace(model.chosen, held_out=None)
     own = model.name, model.columns.estimator, model.task, type(model), model.settings, model.params
-    return UpdateRecipe(*own, chosen, model=model, begins=begins)
+    return UpdateRecipe(*own, chosen, model=model, update_run=update_run)
 
 
 def mapped_source(model: FittedModel, source: AbstractSource) -> AbstractSource:
-    """Rows of the model's features as its solver sees them."""
+    """Return rows of the model's features as its solver sees them."""
     return source if model.map is None else ScaledSource(source, model.map)
 
 
 def as_own(model: FittedModel, split: Split) -> AbstractSource:
-    """A split of another data set, with the features and class codes of a model."""
+    """Return a split of another data set with the features and class codes of a model."""
     return update_data(model, [UpdateRows.of_split(model, split)]).source
 
 
-def errors_of(model: FittedModel, begins: UpdateRun, executor: AbstractExecutor) -> dict[str, float]:
-    """Errors of a model on the new rows of an update: shares of wrong labels, or root mean squared ones."""
-    found = [evaluate_split(model, split, executor).figures for split in begins.splits]
+def errors_of(model: FittedModel, update_run: UpdateRun, executor: AbstractExecutor) -> dict[str, float]:
+    """Return the error of a model on the new rows of an update: error rate or RMSE."""
+    found = [evaluate_split(model, split, executor).figures for split in update_run.splits]
     if not found:
-        found = [_figures_on(model, begins.new)]
+        found = [_figures_on(model, update_run.new)]
     n_rows = np.array([one["n"] for one in found], dtype=np.float64)
     name = "rmse" if model.task == "regression" else "error"
     each = np.array([one[name] for one in found])
@@ -217,7 +212,7 @@ def errors_of(model: FittedModel, begins: UpdateRun, executor: AbstractExecutor)
 
 
 def _figures_on(model: FittedModel, rows: AbstractSource) -> dict[str, float]:
-    """The error or RMSE, and the number of rows, on prepared rows in memory."""
+    """Return the error rate or RMSE, and the number of rows, on prepared rows in memory."""
     is_real = model.task == "regression"
     predict = model.predictor(None, "decision" if is_real else "label", rows.dtype)
     lost = 0.0
@@ -233,11 +228,13 @@ def _figures_on(model: FittedModel, rows: AbstractSource) -> dict[str, float]:
     return {"n": rows.n_rows, "rmse": math.sqrt(mean)} if is_real else {"n": rows.n_rows, "error": mean}
 
 
-def begun_with(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any) -> UpdateRecipe:
-    """How a model is updated with rows as ``update`` takes them; raises as it does."""
+def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any) -> UpdateRecipe:
+    """Return the recipe of an update with rows as ``update`` takes them; raises as it does."""
     if isinstance(X, Split | Dataset):
         given = [] if old is None else old if isinstance(old, list) else [old]
-        return begun(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[0]
+        return update_recipe(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[
+            0
+        ]
     further = further_of(model)
     new = _rows_of_arrays(model, X, y, sample_weight)
     needs, earlier = needs_old(model, further), []
@@ -247,9 +244,9 @@ def begun_with(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any)
         weight = float(sum(part.totals.sum() for part in earlier))
         if not math.isclose(weight, further.weight, rel_tol=1e-6):
             raise InputError(
-                f"{weight:,.10g} rows or their weight, and the model has learned from {further.weight:,.10g}",
+                f"the old rows have weight {weight:,.10g}, but the training rows had {further.weight:,.10g}",
                 where="old",
-                hint="give all of them, and only those",
+                hint="give exactly the rows of the training",
             )
     elif needs:
         raise _missing(model, further, "old", "update(X, y, old=(X_old, y_old))")
@@ -258,14 +255,12 @@ def begun_with(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any)
 
 
 def _rows_of_arrays(model: FittedModel, X: Any, y: Any = None, sample_weight: Any = None) -> UpdateRows:
-    """Arrays in memory as rows that the model knows."""
+    """Return arrays in memory as rows that the model knows."""
     refuse_lazy(X)
     known = rows_for(model.columns, X)
     if isinstance(known.rows, AbstractSource):
         raise InputError(f"a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
-    prepare = (known.preparation or Preparation()).apply_rows
-    dtype = model.columns.dtype or np.float32
-    features: Features = known.map(partial(prepare, out_dtype=dtype), None)
+    features: Features = known.prepared(model.columns.dtype)
     targets = column_or_1d(plain_targets(y), warn=True)
     check_consistent_length(features, targets)
     weights = None
@@ -277,3 +272,214 @@ def _rows_of_arrays(model: FittedModel, X: Any, y: Any = None, sample_weight: An
     assert model.classes is not None
     data = from_arrays(features, codes_of_labels(model.classes, targets, "y"), weights)
     return UpdateRows.of_arrays(data, model.classes)
+
+
+_WHERE = "--data"
+
+
+@dataclass(frozen=True)
+class UpdateRows:
+    """Rows for an update, and how they are brought to the model's columns.
+
+    Attributes
+    ----------
+    source : source of the rows
+    made : picklable function from a block of it to one with the model's features and class codes
+    totals, largest : sum and largest of the weights for each of the model's classes, or for all rows
+    """
+
+    source: AbstractSource
+    made: Callable[[Block], Block]
+    totals: NDArray[np.float64]
+    largest: NDArray[np.float64]
+
+    @classmethod
+    def of_split(cls, model: FittedModel, split: Split) -> UpdateRows:
+        """Return the rows of a split of a data set.
+
+        Raises
+        ------
+        InputError
+            If it has other columns or another task, or labels that the model does not know.
+        """
+        check_task(split.dataset, model.task)
+        codes = _codes(model, split)
+        data = from_split(split, model.task)
+        totals, largest = data.class_totals, data.class_largest
+        if codes is not None:
+            n_classes = 0 if model.classes is None else len(model.classes)
+            known = codes >= 0
+            totals, largest = np.zeros(n_classes), np.zeros(n_classes)
+            totals[codes[known]] = data.class_totals[known]
+            largest[codes[known]] = data.class_largest[known]
+        made = partial(
+            made_block, model.columns.preparation(split.dataset), model.columns.dtype or split.dtype, codes
+        )
+        return cls(split, made, totals, largest)
+
+    @classmethod
+    def of_arrays(cls, data: TrainingData, classes: NDArray[Any]) -> UpdateRows:
+        """Return arrays whose rows have the model's features, with codes of its classes as labels."""
+        if not len(classes):
+            return cls(data.source, _as_it_is, data.class_totals, data.class_largest)
+        totals, largest = np.zeros((2, len(classes)))
+        totals[data.classes], largest[data.classes] = data.class_totals, data.class_largest
+        made = partial(made_block, None, data.source.dtype, data.classes.astype(np.int32))
+        return cls(data.source, made, totals, largest)
+
+
+def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
+    """Return the model's code for each class of a data set, -1 for one without rows; None without classes."""
+    labels = split.dataset.classes
+    if model.task != "classification" or labels is None:
+        return None
+    known = plain_labels(model.classes)
+    counts = split.class_counts
+    for code, label in enumerate(plain_labels(labels)):
+        if label not in known and (counts is None or counts[code]):
+            raise InputError(
+                f"has rows of class {label!r}, which the model does not know",
+                where=str(split.dataset.path),
+                hint=f"remove them (its classes are {known[:12]}), or train on the old and the new rows",
+            )
+    return np.array(
+        [known.index(label) if label in known else -1 for label in plain_labels(labels)], np.int32
+    )
+
+
+def made_block(
+    preparation: Preparation | None, dtype: np.dtype[Any], codes: NDArray[np.int32] | None, block: Block
+) -> Block:
+    """Return a block with the model's features and class codes."""
+    features = block.features
+    if preparation is not None:
+        features = preparation.apply_rows(features, dtype)
+    elif features.dtype != dtype:
+        features = features.astype(dtype)
+    targets = block.targets if codes is None or block.targets is None else codes[block.targets]
+    return replace(block, features=features, targets=targets)
+
+
+def _as_it_is(block: Block) -> Block:
+    return block
+
+
+@dataclass(frozen=True)
+class UpdateRun:
+    """The data of a fit that starts from a fitted model.
+
+    Attributes
+    ----------
+    further : what the model stores for updates
+    data : rows to read, with the model's codes
+    new : the new ones among them
+    splits : their splits, if they belong to data sets
+    n_earlier : number of earlier training rows that are not read again
+    sources : fingerprints of all training rows after the update
+    mean_weight, class_weights, class_shares : those of the model
+    fingerprint : see :func:`~distkern.runs.persistence.fingerprint_of`
+    """
+
+    further: SavedForUpdate
+    data: TrainingData
+    new: AbstractSource
+    splits: tuple[Split, ...]
+    n_earlier: int
+    sources: tuple[str, ...]
+    mean_weight: float
+    class_weights: NDArray[np.float64] | None
+    class_shares: NDArray[np.float64] | None
+    fingerprint: str
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights of all training rows after the update."""
+        earlier = self.further.weight if self.n_earlier else 0.0
+        return earlier + float(self.data.class_totals.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows after the update."""
+        return self.n_earlier + self.data.source.n_rows
+
+    def mean_of(self, mean_weight: float) -> float:
+        """Return the mean weight of the earlier rows and the rows to read, whose mean is given."""
+        n_rows = self.data.source.n_rows
+        return (mean_weight * n_rows + self.mean_weight * self.n_earlier) / (n_rows + self.n_earlier)
+
+    def shares_of(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return class shares by weight, from the weights of the rows to read and the earlier shares."""
+        known = totals
+        if self.class_shares is not None and self.n_earlier:
+            known = totals + self.class_shares * self.further.weight
+        shares: NDArray[np.float64] = known / known.sum()
+        return shares
+
+
+def further_of(model: FittedModel) -> SavedForUpdate:
+    """Return what a fitted model stores for updates.
+
+    Raises
+    ------
+    InputError
+        If it stores nothing.
+    """
+    if model.further is None:
+        raise InputError(
+            "the model stores nothing for updates",
+            where="update",
+            hint="train it again: models of earlier versions cannot be updated",
+        )
+    return model.further.loaded()
+
+
+@dataclass(frozen=True)
+class UpdateSplits:
+    """The splits of an update.
+
+    Attributes
+    ----------
+    old, new : splits that the model has learned from, in its order, and new ones
+    """
+
+    old: tuple[Split, ...]
+    new: tuple[Split, ...]
+
+
+def chosen_splits(further: SavedForUpdate, splits: Sequence[Split]) -> UpdateSplits:
+    """Divide splits into old and new ones.
+
+    Raises
+    ------
+    InputError
+        If none is new, or one is given twice.
+    """
+    prints = [split.fingerprint for split in splits]
+    for number, split in enumerate(splits):
+        if split.fingerprint in prints[:number]:
+            raise InputError("is given twice", where=f"{_WHERE} {split.dataset.path}", hint="give it once")
+    new = tuple(split for split in splits if split.fingerprint not in further.sources)
+    if not new:
+        raise InputError(
+            "the model has learned from these rows already", where=_WHERE, hint="give a data set of new rows"
+        )
+    by_print = dict(zip(prints, splits, strict=True))
+    return UpdateSplits(tuple(by_print[one] for one in further.sources if one in by_print), new)
+
+
+def update_data(model: FittedModel, parts: Sequence[UpdateRows]) -> TrainingData:
+    """Return rows of several sources as training data of a model, in their order."""
+    sources = [part.source for part in parts]
+    if len({source.is_sparse for source in sources}) > 1:
+        raise InputError(
+            "some of the data sets are stored sparse and others dense",
+            where=_WHERE,
+            hint="shard them again, all with --sparse or all with --dense",
+        )
+    joined = JoinedRows(
+        sources, [part.made for part in parts], model.width, model.columns.dtype or np.dtype(np.float32)
+    )
+    totals = np.sum([part.totals for part in parts], axis=0)
+    largest = np.max([part.largest for part in parts], axis=0)
+    classes = np.empty(0) if model.classes is None else model.classes
+    return TrainingData(joined, classes, totals, largest, model.columns.scaling)

@@ -51,24 +51,25 @@ def write_dataset(
     overwrite: bool = False,
     notice: Notice | None = None,
 ) -> Dataset:
-    """Write rows and their targets as a data set, as ``distkern shard`` does for files.
+    """Write rows and targets as a data set, as ``distkern shard`` does for files.
 
     Parameters
     ----------
     X : array-like, sparse matrix, frame, Dask array or Dask frame of shape (n_rows, n_features)
-        The rows. Lazy rows are computed a block at a time. Frames are of pandas, Polars, Arrow or Dask.
+        The rows. Lazy rows are computed one block at a time. Frames may be from pandas, Polars, Arrow or
+        Dask.
     y : array-like of shape (n_rows,) or None
-        The targets; None without.
+        The targets, if there are any.
     path : str or path-like
-        Folder or URL to make; it appears when it is complete.
+        Folder or URL of the new data set; it appears when it is complete.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows.
     groups : array-like of shape (n_rows,), default=None
         Rows of one group are held out together.
     task : {"classification", "regression", "none"}, default=None
-        None: regression if ``y`` holds fractions or is lazy and holds floats, else classification.
+        None: regression if ``y`` holds fractions, or is lazy and holds floats; otherwise classification.
     test_fraction : float, default=None
-        Share of the rows, drawn at random, that become the split ``test``.
+        Share of the rows, drawn at random, for the split ``test``.
     positive : str, default=None
         This label against all others.
     scale : {"none", "minmax", "maxabs", "standard", "unit", "ball"}, default=None
@@ -85,7 +86,7 @@ def write_dataset(
     columns : bool, default=False
         Add a copy by columns, which SIMBA reads.
     impute : {"mean", "median", "flag", "none"}, default="mean"
-        What replaces missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
+        Replacement for missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
     categorical : dict, default=None
         Column name -> "onehot", "target" (target means) or "drop", for columns of frames.
     drop : list of str, default=()
@@ -97,21 +98,21 @@ def write_dataset(
     keep_na : list of str, default=()
         Columns of frames in which words such as "NA" are ordinary values.
     day_first : bool, default=None
-        Whether 3/4/2024 is in April, in columns that do not show it.
+        Whether 3/4/2024 is in April, for columns that do not show it.
     overwrite : bool, default=False
-        Replace a data set at ``path``.
+        Replace an existing data set at ``path``.
     notice : callable, default=None
         Called with notes on the rows.
 
     Returns
     -------
     dataset : Dataset
-        The data set, opened.
+        The new data set, opened.
 
     Raises
     ------
     InputError
-        For rows or targets that cannot be used, and for a ``path`` that exists.
+        For invalid rows or targets, and if ``path`` exists.
 
     Examples
     --------
@@ -131,9 +132,7 @@ def write_dataset(
     of_frame = is_frame(X) or (is_dask(X) and hasattr(X, "columns"))
     if options.on_columns and not of_frame:
         raise InputError(
-            "arrays have no columns by name",
-            where="impute, categorical, drop, text, ...",
-            hint="leave them out",
+            "arrays have no column names", where="impute, categorical, drop, text, ...", hint="leave them out"
         )
     options = replace(
         options,
@@ -177,14 +176,14 @@ def _task_of(y: Any) -> Task:
     return "regression" if has_fractions else "classification"
 
 
-def _slices(X: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
+def _slices(X: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    for name, values in zip(("y", "sample_weight", "groups"), beside, strict=True):
+    for name, values in zip(("y", "sample_weight", "groups"), others, strict=True):
         if values is not None and len(values) != n_rows:
             what = f"X has {n_rows} rows and {name} has {len(values)}"
-            raise InputError(what, where=name, hint="give one for each row")
+            raise InputError(what, where=name, hint="give one value for each row")
     # frames and series are cut by position
-    columns = [None if values is None else plain_targets(values) for values in beside]
+    columns = [None if values is None else plain_targets(values) for values in others]
     rows = X.tocsr() if hasattr(X, "tocsr") else X if is_frame(X) else np.asarray(X)
     for start in range(0, n_rows, _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)
@@ -193,7 +192,6 @@ def _slices(X: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _block(rows: tuple[Any, ...]) -> Block:
-    """Rows with targets, weights and groups as a block."""
     features, targets, weights, groups = rows
     keys = None if groups is None else keys_of_groups(groups, len(targets))
     return Block(features, targets, weights if weights is None else weights_of_rows(weights), 0, keys)

@@ -1,6 +1,6 @@
 """AVM: the approximation vector machine, stochastic gradients moved to landmarks (Le et al. 2017).
 
-The paper, whose lambda is 1 / lam, is at the left, ours at the right:
+The paper (its lambda is 1 / lam) is on the left, our code on the right:
 
     w_0 <- 0                                      AbstractExplicit.init
     for t = 1 .. T:                               AVMSteps.step, by _avm, the loop of avm_loop
@@ -41,26 +41,23 @@ from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import few_steps
 
-#: default number of landmarks; a step is cheap, and gradients are moved to them
+#: default number of landmarks, many because steps are cheap
 USUAL_LANDMARKS = 2048
 _NEVER = 2**62
-_N_LANDMARKS = replace(
-    CORESET["n_landmarks"], help=f"at most this many landmarks; none: {USUAL_LANDMARKS}, or by the diameter"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AVMState(FeatureState):
-    """The iterate w_t = u / (t0 + t), and what the average of the later iterates needs.
+    """The iterate w_t = u / (t0 + t), and the terms of the average of later iterates.
 
     Attributes
     ----------
     accumulated : (n_outputs, r), u
-    early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
+    early : (n_outputs, r), sum over changes of u of (change * inverse_sum at that time)
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
     first_averaged : the step after which iterates are averaged, if they are
-    coefficients : of the average once it has begun, of w_t until then
+    coefficients : the average once it has started, w_t before
     """
 
     accumulated: Array
@@ -74,18 +71,16 @@ class AVMState(FeatureState):
 class AVM(AbstractCoresetSolver[AVMState]):
     """Stochastic gradient descent with steps 1/(t0 + t) whose directions are moved to the nearest landmark.
 
-    Minimises the same f as CSVRG: w <- (1 - eta_t) w - eta_t alpha_t phi(c_t), eta_t = 1/(t0 + t). In
-    the terms of Le et al. 2017 their lambda is 1/lam. O(1/t).
+    Minimises the same f as CSVRG: w <- (1 - eta_t) w - eta_t alpha_t phi(c_t), eta_t = 1/(t0 + t); Le et al.
+    2017 write lambda for 1/lam. Converges at O(1/t).
 
-    Deviations: the landmarks are chosen before the first step rather than on the way; t0 = L for smooth
-    losses, so that no step exceeds 1/L, and 0 for the hinge as in the paper; projection as for CSVRG.
-
-    The parameters are described in their declarations.
+    Deviations: the landmarks are chosen before the first step; t0 = L for smooth losses, so that no step
+    exceeds 1/L, and 0 for the hinge as in the paper; projection as in CSVRG.
     """
 
     stages: int = parameter(10, Whole(), help="passes over the rows, measured after each")
     steps_per_stage: int | float | None = rows_of_stage(
-        "one pass, or more where that would be less than lam steps (at most 2^14 of them)"
+        "one pass, or more if that is less than lam steps (at most 2^14 of them)"
     )
     order: str = order_of_rows()
     projection: bool = parameter(True, FLAG, help="keep w in the ball that holds the optimum")
@@ -101,9 +96,12 @@ class AVM(AbstractCoresetSolver[AVMState]):
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("hinge", MARGIN_LOSSES),
         **CORESET,
-        "n_landmarks": _N_LANDMARKS,
+        "n_landmarks": replace(
+            CORESET["n_landmarks"],
+            help=f"at most this many landmarks; none: {USUAL_LANDMARKS}, or by the diameter",
+        ),
     }
-    # objectives of up to 11 times that of the model 0 came down again (measured)
+    # runs recovered from objectives up to 11 times that of the model 0 (measured)
     explosion = 100.0
 
     @property
@@ -156,7 +154,7 @@ class AVMSteps(AbstractSteps):
 
 
 class Average(NamedTuple):
-    """AVM's w = u / (offset + step), and the sum of the averaged iterates, inverse_sum u - early.
+    """AVM's w = u / (offset + step), with inverse_sum u - early the sum of the averaged iterates.
 
     Attributes
     ----------
@@ -198,11 +196,11 @@ def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, 
 
 @cache
 def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
-    """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
+    """Compile the inner loop of :class:`AVM` over the rows of a piece.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, an
-    :class:`Average`, which it changes, t0, the step after which iterates are averaged, lam, the offset
-    (k,) of predictions and the loss's parameters.
+    It takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, an :class:`Average` that it
+    updates in place, t0, the step after which iterates are averaged, lam, the offset (k,) of predictions and
+    the loss's parameters.
     """
     w = tuple_type(Average, "f8[:, :]! f8[:, :]! f8[:]! i8[:]!")
     return compiled_steps(_avm, w, "f8 i8 f8 f8[:]", loss, dtype)

@@ -1,30 +1,30 @@
-"""What a solver is.
+"""The contract of solvers.
 
-To add one, write a file in this folder with a frozen dataclass of hyperparameters that derives from
-:class:`AbstractSolver`; the driver (``engine/drive.py``) owns the loop, checkpoints, events and stopping.
+To add a solver, write a file in this folder with a frozen dataclass of hyperparameters that derives from
+:class:`AbstractSolver`. The driver (``engine/drive.py``) owns the loop, checkpoints, events and stopping.
 
 ``init`` and ``stage`` are generators: they ``yield`` passes, are sent the results, and return the next state.
 They read like the paper's pseudo-code and know nothing of files, tasks or workers. A state is a frozen
-dataclass of arrays and numbers; all that the next stage depends on is in it, so a checkpoint is the state.
-What all stages need and is too large for that is yielded as ``Derived``.
+dataclass of arrays and numbers that holds everything the next stage depends on, so a checkpoint is the state.
+Large values that all stages share are yielded as ``Derived``.
 
 A solver must give:
 
-    name, cost_of_pass, memory    its name, and what a pass and the model cost, in words
-    init, stage                   the state before the first stage; a stage, from one state to the next
-    finished, measures            whether a state is the last one; what it achieves
+    name, cost_of_pass, memory    its name, and the cost of a pass and of the model, in words
+    init, stage                   the state before the first stage; the next state from one state
+    finished, measures            whether a state is the last one; its figures
     state_type                    the dataclass of states
     outline                       the passes of a run, for the planner
 
 It may give:
 
     choices                       parameters of its parts: loss, kernel, features
-    settled, found                the solver with what ``init`` has chosen; hyperparameters so chosen
-    starts_at_zero, explosion     which objectives show that a run diverges
-    hints, hint, step_hint        what a user can do about a trouble
-    updates                       how its models are updated: which rows are read, what a model keeps
-    further, counts_on            what a model keeps beside; whether its steps count on in an update
-    draws_any_row, identity       whether it does not matter where rows are; what makes two runs the same
+    settled, found                the solver with the values chosen by ``init``; those values by name
+    starts_at_zero, explosion     which objectives indicate divergence
+    hints, hint, step_hint        advice on a failed run
+    updates                       how its models are updated: rows read, fields kept
+    further, counts_on            fields saved with a model; whether an update continues its step count
+    draws_any_row, identity       whether the order of rows is irrelevant; what makes two runs equal
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 @dataclass(frozen=True)
 class UpdateRule:
-    """How the models of a solver are updated.
+    """How a solver's models are updated.
 
     Attributes
     ----------
-    reads_old : the old rows are read again, since the mean loss over all rows is minimised; else the run goes
-        on from what the model keeps
-    keeps : fields of the last state that a model keeps; none of them where the first is empty
-    refusal : why there is no update, a clause; else empty
-    alone_with : settings whose updates do not read the old rows, where there are some, a clause
+    reads_old : the update minimises the mean loss over old and new rows, so it reads the old rows again;
+        otherwise it continues from the saved fields
+    keeps : fields of the last state that are saved with the model; none is saved if the first is empty
+    refusal : why models cannot be updated, a clause; empty if they can
+    alone_with : settings whose updates do not read the old rows, a clause; empty if there are none
     """
 
     reads_old: bool = True
@@ -74,34 +74,33 @@ class UpdateRule:
     alone_with: str = ""
 
     def saved(self, state: Any) -> dict[str, Any]:
-        """The kept fields of the last state by name."""
+        """Return the saved fields of the last state by name."""
         fields = {name: getattr(state, name) for name in self.keeps}
         return {} if fields and np.shape(fields[self.keeps[0]]) == (0,) else fields
 
     def needs_old(self, saved: Mapping[str, Any]) -> bool:
-        """Whether the update of a model that has saved these fields reads the old rows."""
+        """Whether updating a model with these saved fields reads the old rows."""
         return self.reads_old or not saved.keys() >= set(self.keeps)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(RowLayout):
-    """The sizes of a training problem: all that a solver knows before its first pass.
+    """The sizes of a training problem: everything a solver knows before its first pass.
 
     Attributes
     ----------
     n_outputs : k: 1 for binary, the number of classes for one-vs-rest
-    has_test : whether there is a test split to measure
+    has_test : whether a test split is measured
     max_relative_weight : largest row weight divided by the mean row weight
-    real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
-        squared errors
-    class_shares : share of each class code in the weight of all rows; empty for real targets
-    weighs_classes : whether the losses of some classes count more than others
-    test_block_rows : rows of each block of the test split, where it has been opened
-    workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
+    real_targets : targets are real numbers: they are centred and scaled, and errors are mean squared errors
+    class_shares : share of each class code in the total row weight; empty for real targets
+    weighs_classes : whether classes have different weights
+    test_block_rows : rows of each block of the test split, if it has been opened
+    workplace : where an :class:`~distkern.passes.Each` stores its results; set by the driver
     has_groups : rows of one group are held out together
-    error_name : name of the error, where it is not the share of wrong labels
-    notes : choices made before the run, reported and kept with the choices of the solver
-    candidates : what was compared before the run, reported and kept like ``notes``
+    error_name : name of the error if it is not the share of wrong labels
+    notes : choices made before the run, reported and saved with the solver's own
+    candidates : candidates compared before the run, reported and saved like ``notes``
     """
 
     n_outputs: int
@@ -119,31 +118,29 @@ class Problem(RowLayout):
 
     @property
     def beside_bytes(self) -> int:
-        """Bytes of a row's target, weight and, where there are groups, key."""
+        """Bytes of a row's target, weight and group key."""
         return 16 + 8 * self.has_groups
 
     def rows_of(self, wanted: int | float | None, default: float) -> int:
-        """Rows of a stage: ``wanted`` itself if it is an int, passes over the rows if a float, else
-        ``default``.
-        """
+        """Rows of a stage: ``wanted`` if it is an int, ``wanted`` passes if a float, else ``default``."""
         rows = wanted * self.n_rows if isinstance(wanted, float) else default if wanted is None else wanted
         return max(1, math.ceil(rows))
 
     def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
-        """The sampled rows of a stage, in an order of :func:`order_of_rows`."""
+        """The sampled rows of a stage, in the order named by :func:`order_of_rows`."""
         return epoch_visits(self.block_rows, n_rows, seed=self.seed, stage=stage, replace=order == "iid")
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures.
+    """Figures of a stage (one line of ``metrics.jsonl``); ``extra`` holds the solver's own.
 
-    ``accesses`` are two counts of the features that the run has read so far: n_features for a row and n_rows
-    for a column, and the nonzero ones; None stands for the training rows that its passes have read.
+    ``accesses`` counts all and the nonzero features read so far (n_features for a row, n_rows for a column);
+    None counts the training rows read by passes.
     ``converged``: a bound shows that the objective is within the solver's tolerance of its minimum.
-    ``stopped``: the rule by which the solver has ended where no bound shows that, in the words of ``ended_``.
-    ``shortfall``: what it could not do, with a hint.
-    ``notes``: what it chose for its user, in short lines, each reported once and kept with the model.
+    ``stopped``: the rule that ended the run without such a bound, in the words of ``ended_``.
+    ``shortfall``: a goal that was not reached, with a hint.
+    ``notes``: automatic choices in short lines, each reported once and saved with the model.
     """
 
     objective: float
@@ -159,34 +156,34 @@ class Measures:
 
 
 class Trouble(Enum):
-    """Possible faults of the result of a run."""
+    """Faults of a finished run."""
 
-    #: the objective is above that of the model 0
+    #: the objective is above the objective of the model 0
     DIVERGED = "diverged"
-    #: the last stage was not to be the last
+    #: the run ended before its last stage
     UNFINISHED = "unfinished"
-    #: one class predicted for all rows would be as good
+    #: the model is no better than predicting one class
     IDLE = "idle"
 
 
 def piece_rows(size: int, itemsize: int, *, least: int = 128) -> int:
-    """Rows of a piece whose prepared numbers take about 8 MiB; it depends on no worker."""
+    """Rows of a piece whose prepared numbers take about 8 MiB; independent of the workers."""
     return int(np.clip(2**23 // (size * itemsize), least, 4096))
 
 
 def rows_of_stage(default: str) -> Any:
-    """The parameter ``steps_per_stage``."""
+    """Declare ``steps_per_stage``."""
     text = f"int: rows; float: passes over the rows; none: {default}"
     return parameter(None, Whole(), POSITIVE, NOTHING, help=text)
 
 
 def order_of_rows() -> Any:
-    """The parameter ``order``."""
+    """Declare ``order``."""
     return parameter(
         "shuffled",
         Words("shuffled", "iid"),
-        help="shuffled: every row once, then again in another order; iid: draws with replacement, block by "
-        "block, which leave out some rows and take others twice",
+        help="shuffled: every row once, then again in another order; iid: draws with replacement within each "
+        "block",
     )
 
 
@@ -194,32 +191,32 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     """The mathematics of one algorithm."""
 
     name: ClassVar[str]
-    #: parameters of its parts (loss, kernel, features), beside its own fields
+    #: parameters of its parts (loss, kernel, features)
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: operations of a pass and memory, for n rows of d columns, r landmarks or features and k outputs
     cost_of_pass: ClassVar[str]
     memory: ClassVar[str]
-    #: whether ``init`` gives the model 0, whose objective the others are compared with
+    #: whether ``init`` returns the model 0, the reference for later objectives
     starts_at_zero: ClassVar[bool] = True
-    #: what to do about some troubles, with the hyperparameters by name; the others have the usual hints
+    #: advice on troubles, formatted with the hyperparameters; other troubles have default hints
     hints: ClassVar[Mapping[Trouble, str]] = {}
-    #: an objective this many times the objective of the model 0 shows divergence; infinite where first
-    #: steps are so large on purpose that any rise may be followed by a fall
+    #: an objective this many times that of the model 0 indicates divergence; infinite if first steps are
+    #: deliberately so large that the objective may rise and fall again
     explosion: ClassVar[float] = 10.0
-    #: whether it goes on with steps of a run before, which end with the rows and not at a minimum
+    #: whether an update continues earlier steps, which end with the rows and not at a minimum
     counts_on: ClassVar[bool] = False
-    #: whether single rows are drawn from all of them at any time, so that it is all one where they are
+    #: whether steps draw single rows from the whole data set, so that the order of rows is irrelevant
     draws_any_row: ClassVar[bool] = False
     #: how its models are updated
     updates: ClassVar[UpdateRule] = UpdateRule(refusal="its solver begins anew")
 
     def further(self, state: State) -> dict[str, Any]:
-        """Arrays and numbers of the last state that are kept with a model, by name."""
+        """Arrays and numbers of the last state that are saved with a model, by name."""
         return self.updates.saved(state)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes two of its runs the same, beside hyperparameters and rows."""
+        """What makes two runs equal, besides hyperparameters and rows."""
         return {}
 
     @abstractmethod
@@ -228,7 +225,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     @abstractmethod
     def stage(self, problem: Problem, state: State) -> Steps[State]:
-        """One stage: a state to the next."""
+        """Make one stage: return the next state."""
 
     @abstractmethod
     def finished(self, state: State) -> bool:
@@ -236,14 +233,14 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     @abstractmethod
     def measures(self, state: State) -> Measures:
-        """What the state achieves."""
+        """The figures of a state."""
 
     def settled(self, state: State) -> AbstractSolver[State]:
-        """The solver with what ``init`` has chosen."""
+        """The solver with the values chosen by ``init``."""
         return self
 
     def found(self, state: State) -> dict[str, Any]:
-        """Hyperparameters that ``init`` has chosen, by name."""
+        """Hyperparameters chosen by ``init``, by name."""
         return {}
 
     def step_hint(self) -> str:
@@ -252,7 +249,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
         return "a tenth of the present one" if size is None else f"step_size={size / 10:.3g}"
 
     def hint(self, trouble: Trouble) -> str:
-        """What the user can do about a trouble, with the names of the hyperparameters."""
+        """Advice on a trouble that names the hyperparameters."""
         if trouble in self.hints:
             return self.hints[trouble].format_map(vars(self))
         if trouble is Trouble.DIVERGED:
@@ -275,13 +272,13 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
 @dataclass(frozen=True)
 class PreviousModel:
-    """The model with which an update of a solver over explicit features begins.
+    """The model that an update starts from, for solvers over explicit features.
 
     Attributes
     ----------
     landmarks, gamma, coefficients, center, target_scale : as in the states of these solvers
-    solver_state : the fields of the last state that the model keeps, see :class:`UpdateRule`
-    n_rows : rows that it has learned from and that are not read again
+    solver_state : the saved fields of the last state, see :class:`UpdateRule`
+    n_rows : rows the model was trained on that are not read again
     """
 
     landmarks: Rows
@@ -294,7 +291,7 @@ class PreviousModel:
 
 
 def cannot_go_on(name: str, why: str) -> InputError:
-    """The refusal to update a model, for a reason, a clause."""
+    """Return the error that refuses an update; ``why`` is a clause."""
     return InputError(
         f"{name} cannot go on from a model: {why}",
         where="update",

@@ -1,8 +1,9 @@
-"""Blocks of consecutive coefficients: their Gram matrices, and Newton steps in each block."""
+"""Gram matrices and Newton steps for blocks of consecutive coefficients."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -34,7 +35,7 @@ class GramOperand:
 
 @dataclass(frozen=True)
 class BlockGrams:
-    """Z_j' S Z_j of every block j over some rows."""
+    """Z_j' S Z_j for each block j over some rows."""
 
     matrices: tuple[Array, ...]
 
@@ -46,7 +47,7 @@ class BlockGrams:
 
 
 def block_grams(block: Block, operand: GramOperand) -> BlockGrams:
-    """The Gram matrices over a block of rows."""
+    """Return the Gram matrices over a block of rows."""
     basis, weights = operand.basis, operand.risk.weights(block)
     runs = runs_of(basis.size, operand.block_size)
     sums = [GramSum(run.stop - run.start) for run in runs]
@@ -63,7 +64,7 @@ def block_grams(block: Block, operand: GramOperand) -> BlockGrams:
 def gram_pass(
     problem: Problem, footprint: Footprint, block_size: int, operand: GramOperand | None
 ) -> Reduce[BlockGrams]:
-    """The Gram matrices of all blocks in one pass, r c numbers for blocks of c."""
+    """The pass that sums the Gram matrices of all blocks, r c numbers for blocks of c."""
     size, itemsize = footprint.size, problem.dtype.itemsize
     width = min(block_size, size)
     numbers = size * width
@@ -80,7 +81,7 @@ def gram_pass(
 
 
 def tiles_cost(problem: Problem, footprint: Footprint, width: int, operations: float = 0.0) -> Cost:
-    """Cost of a thread that goes over tiles of ``width`` of the functions."""
+    """Cost of a thread that visits tiles of ``width`` functions."""
     rows, itemsize = min(problem.most_rows, 1024), problem.dtype.itemsize
     tiles = {
         "a tile of a run, also weighted, and one in the other precision": (rows, 3 * width, itemsize),
@@ -90,10 +91,10 @@ def tiles_cost(problem: Problem, footprint: Footprint, width: int, operations: f
 
 
 def block_solves(grams: BlockGrams, curvature: float, shift: float | Array, *, whole: bool) -> list[Solve]:
-    """For each block j the map g -> H^-1 g, where H = curvature Z_j' S Z_j + shift I.
+    """Return, for each block j, the map g -> H^-1 g, where H = curvature Z_j' S Z_j + shift I.
 
-    Unless ``whole``, H is its largest eigenvalue times I. ``shift`` is a number or one for each block. The
-    matrices are overwritten.
+    Unless ``whole``, H is replaced by its largest eigenvalue times I. ``shift`` is a number or one for each
+    block. The matrices are overwritten.
     """
     solves: list[Solve] = []
     shifts = np.broadcast_to(shift, len(grams.matrices)).tolist()
@@ -103,13 +104,5 @@ def block_solves(grams: BlockGrams, curvature: float, shift: float | Array, *, w
             solves.append(solved(gram, own))
             continue
         largest = float(np.linalg.eigvalsh(gram)[-1]) + own
-        solves.append(_Scaled(1.0 / max(largest, np.finfo(float).tiny)))
+        solves.append(partial(np.multiply, 1.0 / max(largest, np.finfo(float).tiny)))
     return solves
-
-
-@dataclass(frozen=True)
-class _Scaled:
-    factor: float
-
-    def __call__(self, right: Array) -> Array:
-        return self.factor * right

@@ -1,14 +1,14 @@
-"""Bounds of what an objective is above its minimum, by duality: they hold wherever the minimum is.
+"""Bounds of an objective's distance to its minimum, by duality: they hold at any distance.
 
 For F(w) = nu/2 w' M w + mean_i s_i l(z_i w, y_i), any slopes a_i at which the conjugates l* are finite, and
-r = mean_i s_i a_i z_i + nu M (w + d) for any d, weak duality says
+r = mean_i s_i a_i z_i + nu M (w + d) for any d, weak duality gives
 
     F(w) - min F <= mean_i s_i (l(f_i) + l*(a_i) - a_i f_i) + nu/2 |d - M^-1 r / nu|_M^2.
 
-With a_i = l'(f_i) and d = 0 that is |g|^2 / (2 nu), for the gradient g of F. With a_i = l'(f_i) +
-l''(f_i) z_i d for a step d of Newton's method r is what the step leaves of the gradient, and the bound is
-about g' H^-1 g / 2: it needs no large nu. A constant function that no norm counts asks for slopes of mean
-0: those that are not quite are moved there, see :class:`FreeConstant`.
+With a_i = l'(f_i) and d = 0 this is |g|^2 / (2 nu) for the gradient g of F. With a_i = l'(f_i) + l''(f_i) z_i
+d for a Newton step d, r is the part of the gradient that the step leaves, and the bound is about g' H^-1 g /
+2, without a large nu. An unregularised constant function requires slopes of mean 0; other slopes are moved
+there, see :class:`FreeConstant`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from distkern.solvers.risk import Risk
 
 @dataclass(frozen=True)
 class FreeConstant:
-    """What bounds need where the last function is a constant that nu does not count.
+    """The terms of bounds if the last function is an unregularised constant.
 
-    Its slope g_b, the mean of s_i a_i, is not 0 at w, but slopes that are dual feasible have the mean 0. They
-    are moved to such a'_i (:meth:`~distkern.maths.losses.base.AbstractLoss.balanced`). That makes the first
-    mean of the bound larger by at most ``gap``, and moves the rest of the gradient by
+    Its slope g_b, the mean of s_i a_i, is not 0 at w, but dual feasible slopes have mean 0. The slopes are
+    moved to such a'_i (:meth:`~distkern.maths.losses.base.AbstractLoss.balanced`). That raises the first mean
+    of the bound by at most ``gap``, and moves the rest of the gradient by
 
         |mean_i s_i (a'_i - a_i) z_i| <= (mean_i s_i |a'_i - a_i|^2)^(1/2) (mean_i s_i |z_i|^2)^(1/2).
 
@@ -46,9 +46,9 @@ class FreeConstant:
     Attributes
     ----------
     loss : l
-    length : the root of the mean of s_i |z_i|^2 beside the constant, at least; |z|^2 = z' M^-1 z
+    length : lower bound of the root of the mean of s_i |z_i|^2 without the constant; |z|^2 = z' M^-1 z
     balance : (2, k), :attr:`~distkern.solvers.measuring.Sums.mean_balance` of the slopes
-    mean_loss : mean of s_i l(f_i), at least
+    mean_loss : lower bound of the mean of s_i l(f_i)
     """
 
     loss: AbstractLoss
@@ -57,7 +57,7 @@ class FreeConstant:
     mean_loss: float
 
     def moved(self, excess: Array) -> tuple[float, float]:
-        """``gap``, and the length by which the rest of the gradient moves, for g_b, (k,)."""
+        """Return ``gap`` and the length by which the rest of the gradient moves, given g_b, (k,)."""
         gap, shift = self.loss.balanced(excess, self.balance, self.mean_loss)
         return gap, shift * self.length
 
@@ -65,9 +65,9 @@ class FreeConstant:
 def gradient_bound(
     nu: float, gradient: Array, coordinates: Coordinates | None = None, free: FreeConstant | None = None
 ) -> float:
-    """g . M^-1 g / (2 nu): F is strongly convex. Infinite for nu = 0.
+    """g . M^-1 g / (2 nu), since F is strongly convex; infinite for nu = 0.
 
-    With ``free`` the last function is a constant that nu does not count, and it is
+    With ``free`` the last function is an unregularised constant, and the bound is
 
         gap + (|g_w| + shift)^2 / (2 nu).
     """
@@ -81,7 +81,7 @@ def gradient_bound(
 
 
 def length_of(problem: Problem, model: Model, footprint: Footprint) -> Steps[float | None]:
-    """The length of :class:`FreeConstant`, by a pass that a run makes once; None without a constant."""
+    """The length of :class:`FreeConstant`, from a pass made once in a run; None without a constant."""
     if not model.basis.n_constant:
         return None
 
@@ -104,7 +104,7 @@ def _norms(block: Block, model: Model) -> float:
 
 
 def knows_gaps(risk: Risk) -> bool:
-    """Whether the loss has the conjugate that :func:`step_bound` takes."""
+    """Whether the loss has the conjugate needed by :func:`step_bound`."""
     return risk.loss.row_gaps(*np.zeros((3, 1, risk.n_outputs))) is not None
 
 
@@ -132,15 +132,15 @@ def step_bound(
     left: Array | float = 0.0,
     free: FreeConstant | None = None,
 ) -> Steps[float]:
-    """The bound at w by a step d, with slopes a_i = l' + l'' z_i d, in one pass.
+    """Return the bound at w from a step d, with slopes a_i = l' + l'' z_i d, in one pass.
 
     Parameters
     ----------
-    operand : w and d, coefficients of the functions
+    operand : w and d as coefficients of the functions
     d : in the coordinates
-    decrement : g -> g . H^-1 g / 2 for about the Hessian, by which r is measured in place of nu
-    left : what the step leaves of the gradient there, g + H d
-    free : at w, where the last function is a constant that nu does not count
+    decrement : g -> g . H^-1 g / 2 for an approximate Hessian, which measures r instead of nu
+    left : remaining gradient after the step, g + H d
+    free : at w, if the last function is an unregularised constant
     """
     found: Array = yield gap_pass(problem, operand, footprint)
     sums, (excess, *balance) = found[:-4], found[-3:] / problem.n_rows
@@ -151,22 +151,23 @@ def step_bound(
         residual[-1] = excess
     if decrement is None:
         return gap + gradient_bound(nu, residual - metric, coordinates, own)
-    # by an estimate of H, in whose norm that of z is not known
+    # with an estimate of H, the norm of z is unknown
     gap += 0.0 if own is None else own.moved(residual[-1])[0]
     return gap + float(np.einsum("ij,ij->", d, 0.5 * metric - residual)) + decrement(residual)
 
 
 def gap_pass(problem: Problem, operand: Direction | None, footprint: Footprint) -> Reduce[Array]:
-    """The sums over rows for :func:`step_bound`, (r + 4, k): Z' S (the slopes' moves), then the gaps, and the
-    slopes and their balance.
+    """The pass that sums over rows for :func:`step_bound`, (r + 4, k).
+
+    The rows are Z' S (the slopes' moves), then the gaps, the slopes and their balance.
     """
     cost = pass_cost(replace(problem, n_outputs=2 * problem.n_outputs), footprint, 2)
-    # SciPy's functions, of logistic losses
+    # logistic losses use SciPy's functions
     return Reduce("gap", gaps, operator.add, operand, cost=replace(cost, solves=True))
 
 
 def gaps(block: Block, operand: Direction) -> Array:
-    """The sums over a block of rows."""
+    """Return the sums over a block of rows."""
     model, n_outputs, total = operand.model, operand.direction.shape[1], 0.0
     risk, balance = model.risk, np.zeros((3, n_outputs))
 

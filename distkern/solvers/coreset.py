@@ -1,7 +1,7 @@
-"""The template of solvers that work at landmarks: their passes, and the ball that holds the optimum.
+"""The template of solvers over landmarks: their passes, and the ball that holds the optimum.
 
-A stage is a sequential loop over sampled rows, which projects on the ball from time to time, and then a
-pass over all rows.
+A stage is a sequential loop over sampled rows with occasional projections on the ball, then a pass over all
+rows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class AbstractSteps(AbstractLoop):
 
     @abstractmethod
     def step(self, piece: KernelPiece) -> None:
-        """The steps of a piece."""
+        """Make the steps over a piece."""
 
     @abstractmethod
     def project(self) -> None:
@@ -57,23 +57,23 @@ class AbstractSteps(AbstractLoop):
 
 @dataclass(frozen=True)
 class AbstractCoresetSolver(AbstractStreamed[State]):
-    """A solver over the kernels at landmarks, of one output or one-vs-rest.
+    """Template of solvers over the kernels at landmarks, for one output or one-vs-rest.
 
     Minimises f(w) = sum over outputs of 1/2 |w|^2 + (lam/m) sum_i s_i l(<w, phi(x_i)>, y_i), (3) of
     Tan et al. 2019, by its gradients alpha_i = lam s_i dl/df: lambda inside, once (its Algorithm 1; (4)-(7)
-    differ). Beside what :mod:`~distkern.solvers.streamed` asks for, a solver may say columns that kernel
-    rows are multiplied with (:meth:`columns`).
+    differ). Besides the hooks of :mod:`~distkern.solvers.streamed`, a solver may give columns to multiply
+    kernel rows with (:meth:`columns`).
     """
 
     regularises_all = True
-    #: landmarks where neither their number nor a diameter is given
+    #: number of landmarks if neither it nor a diameter is given
     usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
-    #: columns of :meth:`columns` for each output
+    #: width of :meth:`columns` per output
     columns_per_output: ClassVar[int] = 0
 
     if TYPE_CHECKING:
         features: AbstractLandmarkFeatures
-        #: whether w is kept in the ball that holds the optimum; solvers may take other words too
+        #: whether w is kept in the ball that holds the optimum
         projection: bool | str
 
     lam: float = parameter(
@@ -87,7 +87,7 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
         margin_loss(self.risk.loss)
 
     def columns(self, state: Any) -> Floats:
-        """What every kernel row is multiplied with before the loop sees it: (r, columns_per_output * k)."""
+        """The matrix to multiply kernel rows with, (r, columns_per_output * k)."""
         return np.zeros((len(state.landmarks), 0))
 
     @property
@@ -103,13 +103,13 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
         return float(0.5 * model.basis.squared_norms(model.coefficients).sum())
 
     def smoothness(self, problem: Problem) -> float:
-        """L = 1 + lam max_i s_i l'': the smoothness of the worst single term."""
+        """L = 1 + lam max_i s_i l'': the smoothness of the steepest term."""
         return 1.0 + float(self.lam) * problem.max_relative_weight * self.risk.loss.curvature
 
     @property
     def radius(self) -> float:
-        """Radius of a ball that holds each output's optimum: sqrt(2 lam max(-z l')); with an offset, where f
-        at w = 0 is at most lam l(0), sqrt(2 lam l(0)).
+        """Radius of a ball that holds each output's optimum: sqrt(2 lam max(-z l')), or sqrt(2 lam l(0)) with
+        an offset, when f at w = 0 is at most lam l(0).
         """
         loss = self.margin_loss
         bound = float(loss.value(0.0, 1.0, loss.parameters)) if loss.has_probabilities else loss.norm_bound
@@ -123,16 +123,12 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
         if trouble is Trouble.UNFINISHED:
             return f"{super().hint(trouble)}, or a smaller lam than {self.lam:g}"
         if trouble is Trouble.DIVERGED:
-            smaller = self.smaller_steps()
-            return f"set a smaller lam than {self.lam:g}, a smaller gamma, more n_landmarks{smaller}"
+            steps = f", or a smaller step_size ({self.step_hint()})" if hasattr(self, "step_size") else ""
+            return f"set a smaller lam than {self.lam:g}, a smaller gamma, more n_landmarks{steps}"
         return (
             f"set a larger lam than {self.lam:g}, class_weight='balanced' or another gamma, or use SVRG, "
-            "which follows the gradient itself"
+            "which follows the exact gradient"
         )
-
-    def smaller_steps(self) -> str:
-        """A clause on smaller steps for the hint at an objective that rises."""
-        return ""
 
     # -- passes
 
@@ -143,8 +139,8 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
         return self.measuring(problem, model, footprint)
 
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        """The full gradient, the objective and the training error."""
-        return snapshot_pass(problem, model, footprint)
+        cost = pass_cost(problem, footprint)
+        return Reduce("snapshot", snapshot, Sums.add, model, cost=cost)
 
     def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
         return held_out(model, pass_cost(problem, footprint))
@@ -157,20 +153,32 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
     ) -> Stream[KernelPiece]:
         rows = piece_rows(footprint.size, problem.dtype.itemsize)
         visits = problem.visits(self.rows_streamed(problem), stage, self.order)
-        cost = stream_cost(problem, footprint, n_columns=self.columns_per_output * problem.n_outputs)
+        size, itemsize = footprint.size, problem.dtype.itemsize
+        n_columns = self.columns_per_output * problem.n_outputs
+        cost = replace(
+            pass_cost(problem, footprint),
+            result_bytes=0,
+            operations=footprint.operations + 2.0 * size * n_columns,
+            driver_compiled=True,
+        ).holding(
+            result={
+                "kernel values, products and signs": (size + n_columns + problem.n_outputs, itemsize),
+                "others": (2, 8),
+            }
+        )
         return Stream("inner loop", visits, prepare_piece, operand, piece_rows=rows, cost=cost)
 
 
 class BallProjection:
     """Projection of each output's w on the ball that holds the optimum, every ``32 r`` steps or more.
 
-    ``applied`` counts how often it moved one. An infinite radius costs nothing.
+    ``applied`` counts the projections that moved w. An infinite radius costs nothing.
 
-    The radius is sqrt(2 lam max(-z l')), that is sqrt(2 lam) for the hinge and sqrt(lam) for ODM and squared
-    hinge. The optima of these have |w|^2 <= lam / 2, but fixed points of coreset gradients were up to 1.31
-    times as large (measured). The paper (Tan et al. 2019, Theorem 1) projects after each step, for the
-    squared hinge on radius lam, which cuts off solutions when lam < 1/2, and for ODM on the larger radius
-    sqrt(lam (1 + mu q^2)), q = (1 + theta) / (1 - theta). The norm costs O(r^2 d), too much for each step.
+    The radius is sqrt(2 lam max(-z l')): sqrt(2 lam) for the hinge, sqrt(lam) for ODM and squared hinge,
+    whose optima have |w|^2 <= lam / 2; fixed points of coreset gradients were up to 1.31 times as large
+    (measured). The paper (Tan et al. 2019, Theorem 1) projects after each step: for the squared hinge on
+    radius lam, which cuts off solutions when lam < 1/2, and for ODM on the larger radius sqrt(lam (1 + mu
+    q^2)), q = (1 + theta) / (1 - theta). The norm costs O(r^2 d), too much for each step.
     """
 
     def __init__(self, basis: AbstractBasis, radius: float) -> None:
@@ -186,7 +194,7 @@ class BallProjection:
         return self._steps >= self._every
 
     def shrinkage(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Factors (n_outputs,), 1 inside, that bring coefficients (r, n_outputs) into the ball."""
+        """Factors (n_outputs,), 1 inside the ball, that scale coefficients (r, n_outputs) into it."""
         self._steps = 0
         if math.isinf(self.radius):
             return np.ones(coefficients.shape[1])
@@ -197,7 +205,7 @@ class BallProjection:
 
 
 def snapshot(block: Block, model: Model) -> Sums:
-    """One block's share of the objective and of its full gradient.
+    """Return one block's share of the objective and of its full gradient.
 
     The gradient is (7) of Tan et al. 2019 without lambda: (r, n_outputs) sums of s_i dl/df at the
     landmark nearest to x_i.
@@ -217,13 +225,8 @@ def snapshot(block: Block, model: Model) -> Sums:
     return replace(sums, gradient=gradient)
 
 
-def snapshot_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The full gradient, the objective and the training error, in one pass."""
-    return Reduce("snapshot", snapshot, Sums.add, model, cost=pass_cost(problem, footprint))
-
-
 def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
-    """Cost of a pass that evaluates the kernel at the landmarks at every row."""
+    """Cost of a pass that evaluates the landmarks' kernels at all rows."""
     size, outputs = footprint.size, problem.n_outputs
     cost = footprint.cost(footprint.operations + 2.0 * size * outputs)
     strip = {"predictions and slopes of a strip": (STRIP_NUMBERS, 64), "sums": (2, size, outputs, 8)}
@@ -237,7 +240,7 @@ class KernelPiece:
     Attributes
     ----------
     values : (n, r) kernel rows
-    nearest : (n,) nearest landmark of each row; empty where it is not needed
+    nearest : (n,) nearest landmark of each row; empty if not needed
     products : (n, n_columns) values @ operand.columns
     signs : (n, n_outputs), of the values' dtype
     weights : (n,) float64
@@ -253,14 +256,14 @@ class KernelPiece:
         return len(self.weights)
 
     def loop_arguments(self, rows: slice = slice(None)) -> tuple[NDArray[Any], ...]:
-        """The arrays of some rows as compiled loops take them."""
+        """The arrays of some rows in the layout of compiled loops."""
         arrays = (self.values, self.nearest, self.products, self.signs, self.weights)
         return aligned(*(array[rows] for array in arrays))
 
 
 @dataclass(frozen=True)
 class PieceOperand:
-    """Operand of :func:`prepare_piece`; every row of values is multiplied with ``columns`` (r, n_columns)."""
+    """Operand of :func:`prepare_piece`, which multiplies kernel rows with ``columns`` (r, n_columns)."""
 
     basis: AbstractBasis
     risk: Risk
@@ -269,7 +272,7 @@ class PieceOperand:
 
 
 def prepare_piece(block: Block, operand: PieceOperand) -> KernelPiece:
-    """Kernel rows of a piece and what the sequential loop needs beside them."""
+    """Prepare the kernel rows, nearest landmarks, products, targets and weights of a piece."""
     basis, risk = operand.basis, operand.risk
     columns = operand.columns.astype(basis.dtype)
     values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
@@ -277,23 +280,8 @@ def prepare_piece(block: Block, operand: PieceOperand) -> KernelPiece:
     products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
     for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
         multiply(tile.values, columns, products[tile.rows])
-    signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
-    return KernelPiece(
-        values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights
-    )
-
-
-def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:
-    """Cost of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
-    size, itemsize = footprint.size, problem.dtype.itemsize
-    cost = replace(
-        pass_cost(problem, footprint),
-        result_bytes=0,
-        operations=footprint.operations + 2.0 * size * n_columns,
-        driver_compiled=True,
-    )
-    numbers = size + n_columns + problem.n_outputs
-    return cost.holding(result={"kernel values, products and signs": (numbers, itemsize), "others": (2, 8)})
+    signs = risk.targets(block).astype(basis.dtype, copy=False)
+    return KernelPiece(values, nearest, products, signs, risk.all_weights(block))
 
 
 def compiled_steps(
@@ -304,10 +292,10 @@ def compiled_steps(
     dtype: np.dtype[Any],
     **types: Any,
 ) -> Callable[..., None]:
-    """A loop over the rows of a piece, compiled for a loss and a dtype.
+    """Compile a loop over the rows of a piece for a loss and a dtype.
 
-    It takes the arrays of a :class:`KernelPiece`, an iterate of type ``w``, what ``rule`` says, whose words
-    may be those of ``types``, and the loss's parameters.
+    It takes the arrays of a :class:`KernelPiece`, an iterate of type ``w``, arguments of the types in
+    ``rule``, which may name those in ``types``, and the loss's parameters.
     """
     names = {"x": dtype, "p": np.intp, "w": w, "parameters": parameters_type(len(loss.parameters)), **types}
     arguments = argument_types(f"x[:, :] p[:] x[:, :] x[:, :] f8[:] w {rule} parameters", **names)

@@ -1,7 +1,7 @@
 """CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1).
 
-The m rows x_i lie near core points, the nearest of which is c_i; alpha_i(w) = lam l'(<w, phi(x_i)>, y_i). The
-paper is at the left, ours at the right:
+The m rows x_i lie near core points; c_i is the nearest one, and alpha_i(w) = lam l'(<w, phi(x_i)>, y_i). The
+paper is on the left, our code on the right:
 
     choose core points (Definition 2)              AbstractExplicit.init, by a rule of landmarks/
     w~_0 <- 0                                      there: coefficients of the landmarks
@@ -19,8 +19,8 @@ paper is at the left, ours at the right:
         w~_s <- w_T (option I), or w_t of a        CSVRGSteps.coefficients; CSVRG.taken, Mean
             random t < T (option II)
 
-The gradient at the snapshot is w~ + mu; its w~ cancels in h_t (equation 9). :class:`SpanCSVRG` has phi(x_i)
-projected on the span of all landmarks in place of phi(c_i).
+The gradient at the snapshot is w~ + mu; its w~ cancels in h_t (equation 9). :class:`SpanCSVRG` replaces
+phi(c_i) by the projection of phi(x_i) on the span of all landmarks.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class CSVRGState(FeatureState):
 
     Attributes
     ----------
-    coefficients : of the kernels at the landmarks, or of the Nystroem features of :class:`SpanCSVRG`
+    coefficients : of the kernels at the landmarks, or of the Nystroem features for :class:`SpanCSVRG`
     gradient : (r, n_outputs), mu = (1/m) sum_i alpha~_i p(x_i), see :class:`CSVRG`
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
-    projections : on the ball, so far
+    projections : projections on the ball so far
     """
 
     gradient: Array
@@ -83,26 +83,24 @@ class CSVRGState(FeatureState):
 class CSVRG(AbstractCoresetSolver[CSVRGState]):
     """Variance-reduced stochastic gradients over the span of landmarks.
 
-    Minimises f of :class:`~distkern.solvers.coreset.AbstractCoresetSolver`. One stage, from the snapshot w~
-    with mu = (1/m) sum_i alpha~_i p(x_i), does for t = 1 .. T
+    Minimises f of :class:`~distkern.solvers.coreset.AbstractCoresetSolver`. Starting from the snapshot w~
+    with mu = (1/m) sum_i alpha~_i p(x_i), one stage does for t = 1 .. T
 
         w <- (1 - eta) w - eta (alpha_t - alpha~_t) p(x_t) - eta mu,        w = a v + b mu (lazily scaled),
 
-    at O(r) a step, then takes the new snapshot's gradient in one pass. As in Algorithm 1 p(x) is phi of the
-    landmark nearest to x, and the fixed point is near the minimum only where the landmarks are dense; with
+    at O(r) a step, then computes the new snapshot's gradient in one pass. As in Algorithm 1, p(x) is phi of
+    the landmark nearest to x, and the fixed point is near the minimum only if the landmarks are dense. For
     ``projection="span"`` see :class:`SpanCSVRG`.
 
     Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); the
     projection is :class:`~distkern.solvers.coreset.BallProjection`, for the hinge loss too; rows are shuffled
     within and between blocks unless ``order`` is "iid". Line 5 of the paper prints w~_0 for w_0.
 
-    The next snapshot is the mean of the iterates of a stage's last quarter, every eighth, unless ``option``
-    is one of the paper's. Iterates scatter around the minimum by a good part of the distance that w~ has from
-    it and their mean does not: of covtype and ijcnn1 two stages end where five end with the last iterate.
-    Steps may then be twice as long, 1 / L, which is worth it where L is many times the rows: 10,000 rows of
-    letter, ijcnn1 and covtype have a lower objective after 24 passes than with last iterates after 34.
-
-    The parameters are described in their declarations.
+    The next snapshot is the mean of every eighth iterate in the stage's last quarter, unless ``option`` is
+    one of the paper's. Iterates scatter around the minimum by a good part of their distance from w~; their
+    mean does not: on covtype and ijcnn1, two stages match five with the last iterate. Steps may then be twice
+    as long, 1 / L, which helps if L is many times the number of rows: on 10,000 rows of letter, ijcnn1 and
+    covtype the objective after 24 passes is below that of last iterates after 34.
     """
 
     stages: int = parameter(
@@ -117,23 +115,23 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         None,
         Number(0, 1, open=(True, True)),
         NOTHING,
-        help="eta; none: 1 / L, 0.5 / L without the mean of iterates, and 0.02 / max(1, lam) for a loss that "
-        "is not smooth",
+        help="eta; none: 1 / L, 0.5 / L without the mean of iterates, and 0.02 / max(1, lam) for nonsmooth "
+        "losses",
     )
     option: str = parameter(
         "mean",
         Words("mean", "I", "II"),
-        help="the next snapshot is the mean of the iterates of the stage's last quarter, the last one (I) or "
-        "a random one (II)",
+        help="the next snapshot: the mean of the iterates in the stage's last quarter, the last iterate (I) "
+        "or a random one (II)",
     )
     order: str = order_of_rows()
     projection: bool | str = parameter(
         "span",
         Words("span"),
         FLAG,
-        help="span: gradients are projected on the span of the landmarks, which takes r^2 operations more of "
-        "a row; true: they are moved to the nearest landmark, as in the paper; by both w is kept in the ball "
-        "that holds the optimum; false: as true, without the ball",
+        help="span: project gradients on the span of the landmarks, at r^2 more operations a row; true: move "
+        "them to the nearest landmark, as in the paper; both keep w in the ball that holds the optimum; "
+        "false: as true, without the ball",
     )
     tol: float = parameter(
         1e-2,
@@ -154,17 +152,17 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assert self.spans == (self.projection == "span"), "that is SpanCSVRG"
+        assert self.spans == (self.projection == "span"), "use SpanCSVRG"
 
     def eta(self, problem: Problem) -> float:
-        """The step size for this problem."""
+        """The step size."""
         if self.step_size is not None:
             return self.step_size
         smoothness, share = self.smoothness(problem), 1.0 if self.option == "mean" else 0.5
         return share / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.lam)
 
     def rows_of_stage(self, problem: Problem) -> int:
-        """T with eta T >= 3, for a linear rate, if that is from one pass to three, or to 10,000 steps."""
+        """T with eta T >= 3, for a linear rate, but at least one pass and at most three or 10,000 steps."""
         wanted = min(max(problem.n_rows, 3.0 / self.eta(problem)), max(3.0 * problem.n_rows, 10_000.0))
         return problem.rows_of(self.steps_per_stage, wanted)
 
@@ -180,7 +178,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return CSVRGSteps(self, problem, state, basis)
 
     def taken(self, problem: Problem, stage: int) -> tuple[int, int]:
-        """First and stop of the t whose w_t are averaged to the next snapshot; without any it is w_T."""
+        """First and stop of the t whose w_t are averaged to the next snapshot; if empty, it is w_T."""
         n_steps = self.rows_of_stage(problem)
         if self.option == "mean":
             return n_steps - n_steps // 4, n_steps
@@ -201,30 +199,27 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def figures(self, state: CSVRGState) -> dict[str, float]:
         return {"change": state.change, "projections": float(state.projections)}
 
-    def smaller_steps(self) -> str:
-        return f", or a smaller step_size ({self.step_hint()})"
-
 
 @dataclass(frozen=True)
 class SpanCSVRG(CSVRG):
-    """CSVRG whose p(x) is the projection of phi(x) on the span of all landmarks, which is not in the paper.
+    """CSVRG with p(x) the projection of phi(x) on the span of all landmarks, which is not in the paper.
 
-    In orthonormal coordinates these are the Nystroem features K_CC^(-1/2) k(C, x): it ends at the minimum of
-    f over that span. A row costs r^2 operations more, on the workers.
+    In orthonormal coordinates these are the Nystroem features K_CC^(-1/2) k(C, x), and the solver ends at the
+    minimum of f over that span. A row costs r^2 more operations, on the workers.
     """
 
     spans = True
     updates = UpdateRule(keeps=("coefficients",))
 
     def bound(self, state: CSVRGState) -> float:
-        """|g|^2 / 2 for the gradient g at w: of the minimum with the same offset of classes."""
+        """|g|^2 / 2 for the gradient g at w, with the offset of classes fixed."""
         return gradient_bound(1.0, state.coefficients + state.gradient)
 
     def figures(self, state: CSVRGState) -> dict[str, float]:
         return {**super().figures(state), "bound": self.bound(state)}
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
-        # eigenvectors of the kernel matrix make its root
+        # the root of the kernel matrix takes its eigenvectors
         return replace(whitened(super().footprint(problem, size), problem), driver_bytes=40 * size**2)
 
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
@@ -239,7 +234,7 @@ class SpanCSVRG(CSVRG):
 
 
 class CSVRGSteps(AbstractSteps):
-    """The inner loop of a stage, w lazily scaled."""
+    """The inner loop of a stage, with w lazily scaled."""
 
     def __init__(self, solver: CSVRG, problem: Problem, state: CSVRGState, basis: AbstractBasis) -> None:
         super().__init__(solver, basis)
@@ -281,19 +276,19 @@ class Iterate(NamedTuple):
     b: Array
 
     def coefficients(self, gradient: Array) -> Array:
-        """w (r, k), of mu (r, k)."""
+        """w (r, k), given mu (r, k)."""
         return self.a * self.v.T + self.b * gradient
 
     def scale(self, factors: Array) -> None:
-        """w <- factor w, for every output."""
+        """w <- factor w, for each output."""
         self.v[...] *= factors[:, None]
         self.b[...] *= factors
 
 
 class Mean(NamedTuple):
-    """The mean of the iterates w_t at every eighth t of ``window`` = (first, last + 1), each before step t.
+    """The mean of the w_t before every eighth step t of ``window`` = (first, last + 1).
 
-    ``v`` (k, r) and ``b`` (k,) are the sums of a v and of b; ``counts`` are t, and how many were taken.
+    ``v`` (k, r) and ``b`` (k,) are the sums of a v and of b; ``counts`` holds t and the number of terms.
     """
 
     v: Array
@@ -307,7 +302,7 @@ class Mean(NamedTuple):
         return cls(np.zeros((n_outputs, size)), np.zeros(n_outputs), window, counts)
 
     def coefficients(self, gradient: Array) -> Array:
-        """The mean (r, k), of mu (r, k)."""
+        """The mean (r, k), given mu (r, k)."""
         mean: Array = (self.v.T + self.b * gradient) / self.counts[1]
         return mean
 
@@ -336,7 +331,7 @@ def _csvrg(values, nearest, products, signs, weights, w, mean, eta, lam, spans, 
             differences[j] = derivative(prediction, y, parameters) - derivative(at_snapshot, y, parameters)
             b[j] = (1.0 - eta) * b[j] - eta
         a *= 1.0 - eta
-        # before the division: eta = 1 makes a zero, and a large step on a heavy row makes it negative
+        # before the division: a is 0 for eta = 1, and negative after a large step on a heavy row
         if abs(a) < 1e-4:
             for j in range(outputs):
                 for i in range(size):
@@ -354,12 +349,12 @@ def _csvrg(values, nearest, products, signs, weights, w, mean, eta, lam, spans, 
 
 @cache
 def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
-    """The inner loop of Tan et al. 2019, Algorithm 1, on the rows of a piece.
+    """Compile the inner loop of Tan et al. 2019, Algorithm 1, over the rows of a piece.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, whose
-    ``products`` (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate` and a :class:`Mean`, which
-    it changes, eta, lam, whether the directions are the rows of values themselves and not those at the
-    nearest landmarks, the offset (k,) of predictions, and the loss's parameters.
+    It takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, whose ``products`` (n, 2 k) are
+    the predictions of w~ and mu, an :class:`Iterate` and a :class:`Mean`, both updated in place, eta, lam,
+    whether directions are the rows of values instead of the nearest landmarks, the offset (k,) of
+    predictions, and the loss's parameters.
     """
     iterate = tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!")
     mean = tuple_type(Mean, "f8[:, :]! f8[:]! i8[:]! i8[:]!")

@@ -1,4 +1,4 @@
-"""BFGS of limited memory in a metric that is factorised once (Nocedal 1980)."""
+"""Limited-memory BFGS in a metric that is factorised once (Nocedal 1980)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Sums
 
 _MEMORY = 20
-#: a step must reach this share of the decrease that the slope promises; relative rounding of objectives
+#: a step must reach this share of the decrease predicted by the slope; relative rounding of objectives
 _DESCENT, _ROUNDING = 0.1, 1e-7
-#: least and largest factor by which a step that is too long is shortened
+#: least and largest factor that shortens a step
 _SHORTER = (0.1, 0.6)
 _SHORTEST = 1e-3
 
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients (r, k), with the objective and its gradient (r, k) there.
+    """Coefficients (r, k) with the objective and its gradient (r, k) there.
 
-    ``sums`` are those of the pass that found them, None if an earlier stage made it; ``balance`` (2, k) is
-    their :attr:`~distkern.solvers.measuring.Sums.mean_balance`.
+    ``sums`` come from the pass that measured the point, None if an earlier stage made it; ``balance`` (2, k)
+    is their :attr:`~distkern.solvers.measuring.Sums.mean_balance`.
     """
 
     at: Array
@@ -39,19 +39,19 @@ class Point:
 
 
 def point_of(nu: float, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
-    """The point at coefficients ``at``, from a pass's sums and its gradient of the mean loss."""
+    """Return the point at coefficients ``at`` from a pass's sums and the gradient of the mean loss."""
     metric = coordinates.basis.metric_product(at)
     regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
     return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums, sums.mean_balance)
 
 
 class BoundedMetric:
-    """The inverse Hessian as far as it is known: a bound, corrected by the last steps.
+    """The inverse Hessian: a bound, corrected by the last steps.
 
     Parameters
     ----------
     inverse : g -> B g for the bound B
-    apart : the objective is a sum over outputs, so each output is corrected by itself
+    apart : the objective is a sum over outputs, so each output is corrected separately
     """
 
     def __init__(self, inverse: Solve, *, apart: bool = False) -> None:
@@ -61,7 +61,7 @@ class BoundedMetric:
 
     @property
     def is_plain(self) -> bool:
-        """Whether no steps correct the bound."""
+        """Whether no step corrects the bound."""
         return not self._pairs
 
     def plain(self, gradient: Array) -> Array:
@@ -69,7 +69,7 @@ class BoundedMetric:
         return self._inverse(gradient)
 
     def decrement(self, gradient: Array) -> float:
-        """g . B g / 2: by so much a parabola with this gradient and the bound is above its minimum."""
+        """g . B g / 2: the height above the minimum of a parabola with this gradient and the bound."""
         return 0.5 * _inner(gradient, self._inverse(gradient))
 
     def forget(self) -> None:
@@ -77,7 +77,7 @@ class BoundedMetric:
         self._pairs.clear()
 
     def learn(self, step: Array, change: Array) -> None:
-        """Correct it by a step and the gradient's change over it, unless that shows no curvature."""
+        """Add a step and its gradient change as a correction, unless they show no curvature."""
         bent = np.asarray(np.einsum(self._axes, step, change))
         if np.any(bent > 0):
             weights = np.where(bent > 0, 1.0 / np.where(bent > 0, bent, 1.0), 0.0)
@@ -102,9 +102,9 @@ class Descent:
 
     Attributes
     ----------
-    bound : of what the objective is above its minimum at the last point, as far as the steps know
-    steps : that were taken
-    passes : that were made for them; a step that is too long takes several
+    bound : bound of the objective above its minimum at the last point
+    steps : steps taken
+    passes : passes made; shortening a step takes further ones
     """
 
     point: Point
@@ -122,12 +122,11 @@ def descend(
     zero: float,
     decrement: Callable[[Array], float] | None = None,
 ) -> Steps[Descent]:
-    """At most ``most`` steps, until -g . d / 2 <= ``tolerance`` (``zero`` - f): d, the next step, would lower
-    a parabola whose Hessian is the metric by so much. With a ``decrement`` of gradients that has to be as
-    small too.
+    """Make at most ``most`` steps, until -g . d / 2 <= ``tolerance`` (``zero`` - f) for the next step d.
 
-    Each step is a pass, unless it is too long: then shorter ones are tried, at the minimum of the cubic
-    through the values and slopes at both ends, and at last those of the bound alone.
+    -g . d / 2 is the decrease of a parabola whose Hessian is the metric. A ``decrement`` of gradients must
+    also be that small. Each step is one pass unless it is too long; then shorter ones are tried, at the
+    minimum of the cubic through the values and slopes at both ends, and finally steps of the bound alone.
     """
     best, steps, passes = start, 0, 0
 
@@ -159,11 +158,11 @@ def descend(
 def low_enough(
     measure: Callable[[Array], Steps[Point]], start: Point, direction: Array, *, apart: bool = False
 ) -> Steps[Point | None]:
-    """The first point along a direction that is lower by the promised share; None if there is none.
+    """Return the first point along a direction with enough decrease, or None.
 
-    The whole length is tried first, then the minimum of the cubic through the values and slopes at both ends.
-    With ``apart`` outputs, only those that went too far are shortened, to where the line through both slopes
-    is 0.
+    The full length is tried first, then the minimum of the cubic through the values and slopes at both ends.
+    With ``apart`` outputs, only those that went too far are shortened, to the zero of the line through both
+    slopes.
     """
     slopes = _inner_of_outputs(start.gradient, direction)
     lengths = np.ones_like(slopes)

@@ -1,7 +1,7 @@
 """Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016).
 
-f = sum_j alpha_j phi_wj, whose features are made anew from their seeds. Algorithm 1 of Dai et al. is at the
-left, ours at the right, with a batch of rows for x_i and a block of features for w_i:
+f = sum_j alpha_j phi_wj, whose features are rebuilt from their seeds. Algorithm 1 of Dai et al. is on the
+left, our code on the right, with a batch of rows for x_i and a block of features for w_i:
 
     for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
         draw (x_i, y_i)                                    DSGSettings.batches
@@ -10,8 +10,8 @@ left, ours at the right, with a batch of rows for x_i and a block of features fo
         alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)    Growth._update
         alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
 
-Algorithm 3 of Li and Poczos (UDSG) draws new features in G steps, then old ones uniformly in U steps, and so
-on (``udsg_pattern``). Algorithm 4 (CDSG), with its misprints corrected, goes on from f(x_i) as follows:
+Algorithm 3 of Li and Poczos (UDSG) alternates G steps in new features with U steps in uniformly drawn old
+ones (``udsg_pattern``). Algorithm 4 (CDSG), with its misprints corrected, continues from f(x_i) as follows:
 
     eta_k <- the largest step that (9) allows in an        Growth._choose, by reusable_steps
         old feature
@@ -22,7 +22,7 @@ on (``udsg_pattern``). Algorithm 4 (CDSG), with its misprints corrected, goes on
         beta_k <- beta_k - eta_k l'
     else: a new feature as above, with beta_i <- -gamma_i l' and beta_j <- (1 - gamma_i nu) beta_j
 
-Once there are ``n_features``, all steps go to old blocks; at the end ``polish`` solves for the coefficients.
+Once there are ``n_features``, all steps use old blocks; at the end ``polish`` solves for the coefficients.
 """
 
 from __future__ import annotations
@@ -77,41 +77,41 @@ from distkern.solvers.targets import TargetScale, scaled_risk, target_outline, t
 class DSG(DSGSettings, AbstractSearchable[DSGState]):
     """Functional gradient descent in which each step draws a batch of rows and a block of random features.
 
-    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Step t with gamma = gamma_t and G = s l'(f(X), y) of the
-    batch does f <- (1 - gamma nu) f - gamma z_j (Z_j^T G / B), in a new block j until there are
-    ``n_features`` features and then in one drawn from all (Dai et al. 2014, Algorithm 1, in batches, blocks).
-    ``precondition`` makes a Newton step in the block instead,
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Step t with gamma = gamma_t and G = s l'(f(X), y) over
+    the batch does f <- (1 - gamma nu) f - gamma z_j (Z_j^T G / B), in a new block j until there are
+    ``n_features`` features and then in a randomly drawn one (Dai et al. 2014, Algorithm 1, in batches and
+    blocks). ``precondition`` makes a Newton step in the block instead,
 
         A_j <- A_j - gamma (c (Z_j^T S Z_j / B + damping I) + nu J I)^-1 (Z_j^T G / B + nu J A_j),
 
-    c the loss's curvature, or 1 if it has none, and J the number of blocks in all (with B >= 4 block_size).
-    The authors' published code has no regulariser here; a step that preconditions the data's part alone
+    with c the loss's curvature, or 1 if it has none, and J the total number of blocks (B >= 4 block_size).
+    The authors' published code has no regulariser here; preconditioning only the data's part of the step
     would minimise another objective.
 
     ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, for all J blocks of ``n_features``: nu/2 |f|^2 in
-    the space of their features. It and the errors are measured on about 4,096 drawn rows, after the last
+    the space of their features. It and the errors are measured on about 4,096 sampled rows, after the last
     stage on 16,384 training rows and all held-out rows.
 
     Real targets are centred and scaled first, see :func:`~distkern.solvers.targets.target_scale`. f, nu and
     the objective have no unit; errors are mean squared errors in the units of the targets.
 
-    Quantiles have constants beside f, which nu does not weigh: at the end, the quantiles of all residuals. So
-    a share q of the training rows is at or below the quantile q, see
-    :func:`~distkern.solvers.quantiles.quantiles_of_scores`. Losses with probabilities have such constants
-    too: f begins at the log-odds of the classes, which are shifted at the end as
-    :func:`~distkern.solvers.offsets.offsets_of_scores` says.
+    Quantile losses add unregularised constants to f: at the end, the quantiles of all residuals, so that a
+    share q of the training rows is at or below the quantile q, see
+    :func:`~distkern.solvers.quantiles.quantiles_of_scores`. So do losses with probabilities: f starts at the
+    log-odds of the classes and is shifted at the end, see
+    :func:`~distkern.solvers.offsets.offsets_of_scores`.
 
     Parameters
     ----------
     risk : loss, outputs, weights
     kernel : the kernel, with gamma or a rule for it
-    sampler : how its random features are drawn
-    steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
-        min(20, 5 / c) / (1 + t / 50), for the largest slope c of l'; 20 / (1 + t / 50) where that jumps
+    sampler : sampler of its random features
+    steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, for any loss; without one
+        min(20, 5 / c) / (1 + t / 50), c the largest slope of l', or 20 / (1 + t / 50) if l' jumps
     least_steps : least steps of a run, unless ``steps_per_stage`` is given
-    and others, described in their declarations. "cdsg" takes an old block where (9) of Li and Poczos 2016
-    allows it, see :func:`~distkern.solvers._dsg.settings.reusable_steps`, with V = mean |l'|^2
-    ``feature_variance`` / B.
+    and others, described in their declarations. "cdsg" uses an old block if (9) of Li and Poczos 2016 allows
+    it, see :func:`~distkern.solvers._dsg.settings.reusable_steps`, with V = mean |l'|^2 ``feature_variance``
+    / B.
     """
 
     name = "dsg"
@@ -134,7 +134,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         "step_size": Parameter(
             None,
             (POSITIVE, NOTHING),
-            "gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' plainly",
+            "gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition",
         ),
         "step_decay": declared(StepRule)["step_decay"],
     }
@@ -142,7 +142,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.udsg_pattern[0] < 1:
-            raise InputError("has no step in a new block", where="udsg_pattern", hint="use one at least")
+            raise InputError("has no steps in new blocks", where="udsg_pattern", hint="use at least one")
         self.step_rule.check(self.nu)
         self._check_polish()
 
@@ -180,7 +180,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return Model(basis, self.model_coefficients(state).astype(basis.dtype), self.risk_at(state))
 
     def basis(self, layout: RowLayout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
-        """The features of a run, or, with ``n_blocks``, the first blocks, which a model has."""
+        """The features of a run, or the first ``n_blocks`` blocks of them."""
         blocks = self.most_blocks if n_blocks is None else n_blocks
         return RandomFeatureBasis(
             self.kernel.with_gamma(gamma),
@@ -220,7 +220,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return (yield from self._measured(problem, state))
 
     def choose_gamma(self, problem: Problem, targets: TargetScale) -> Steps[float]:
-        """The passes that choose gamma of the kernel, and gamma."""
+        """Choose gamma of the kernel, in passes."""
         return (yield from self.kernel.choose_gamma(problem))
 
     def gamma_outline(self, problem: Problem) -> list[Outline]:
@@ -228,7 +228,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return self.kernel.outline(problem)
 
     def risk_at(self, state: DSGState) -> Risk:
-        """The risk of the scaled targets at a state."""
+        """The risk for scaled targets at a state."""
         return scaled_risk(self.risk, state.center, state.target_scale)
 
     def growth(self, problem: Problem, basis: RandomFeatureBasis, state: DSGState) -> Growth:
@@ -236,7 +236,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return Growth(self, problem, basis, state)
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        """The state with the constants of quantiles or classes, if it is the last one of a run."""
+        """The state, with the constants of quantiles or classes if it is the last one of a run."""
         loss = self.risk.loss
         if not (state.step and self.finished(state)):
             return state
@@ -252,7 +252,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return replace(state, center=state.center + state.target_scale * shifts)
 
     def scoring_cost(self, problem: Problem) -> Cost:
-        """Cost of a pass that predicts all rows of a block, or some drawn ones."""
+        """Cost of a pass that predicts all or some rows of a block."""
         cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
         row = problem.row_bytes + 64 * self.risk.n_outputs
         return cost.holding(task={"drawn rows and their scores": (problem.most_rows, row)})
@@ -285,7 +285,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return (yield from self._measured(problem, after))
 
     def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[NDArray[np.float64], int, float]]:
-        """The coefficients that minimise the objective, the number of passes, and the relative gap to it."""
+        """Return minimising coefficients, the number of passes, and the relative gap to the minimum."""
         start, risk = self.model_coefficients(state), self.risk_at(state)
         in_use = self.basis(problem, state.gamma, state.n_blocks)
         return (yield from exact_polish(problem, risk, in_use, start, self.strength))
@@ -348,7 +348,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return batches(
             "steps",
             Follower,
-            # parts are concatenated, and the solver sums them in a fixed order
+            # concatenate parts, so that the solver sums them in a fixed order
             operator.add,
             order,
             operand,
@@ -367,10 +367,10 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
 
 def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearchable[Any]:
-    """A solver of nu/2 |f|^2 + the mean loss that approximates the kernel's own machine with few functions.
+    """Return a solver of nu/2 |f|^2 + the mean loss that approximates the kernel machine with few functions.
 
-    Some hundred Nystroem features are closer to the kernel than thousands of random ones, among which wide
-    kernels look best only because they are easily approximated. A kernel without tiles has random features.
+    Some hundred Nystroem features are closer to the kernel than thousands of random ones, with which wide
+    kernels look best only because they are easily approximated. A kernel without tiles gets random features.
     Newton's method makes one stage; a loss whose slope jumps takes three stages of SVRG.
     """
     tiles = issubclass(kernel.kind, AbstractTileKernel)
@@ -384,7 +384,7 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 class UnpolishedDSG(DSG):
     """DSG with a fixed loss, without polishing and without trials."""
 
-    updates = UpdateRule(refusal="what it makes of its scores takes all rows")
+    updates = UpdateRule(refusal="its quantiles need all rows")
 
     polish: str | None = None
 
@@ -396,16 +396,15 @@ class UnpolishedDSG(DSG):
 
 @dataclass(frozen=True)
 class ContinuedDSG(DSG):
-    """The steps of ``partial_fit`` and of updates: over more rows, from the state of those before.
+    """The steps of ``partial_fit`` and of updates: over more rows, from an earlier state.
 
-    The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to drawn
-    blocks.
+    The step number and the step size continue. Once there are ``n_features``, steps use drawn blocks.
 
     Parameters
     ----------
     before : the state, None for the first batch
-    n_more : steps; None for as many as batches go into the rows
-    others : those of :class:`DSG`, without ``polish``
+    n_more : steps; None for one per batch of rows
+    others : as in :class:`DSG`, without ``polish``
     """
 
     before: DSGState | None = None
@@ -424,12 +423,12 @@ class ContinuedDSG(DSG):
             state = replace(self.before, cursor=self.batches(problem).first(), stage=0)
         state = replace(state, n_steps=state.step + self.n_steps(problem))
         if math.isnan(state.objective):
-            # of a model that was stored
+            # the state comes from a saved model
             state = yield from self._measured(problem, state)
         return state
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        # quantiles of residuals and shares of classes need all rows, and this is one batch
+        # quantiles of residuals and shares of classes need all rows, not a batch
         yield from ()
         return state
 

@@ -1,6 +1,6 @@
 """Log density ratios by doubly stochastic gradients (Dai et al. 2014, Section 4; Nguyen et al. 2010).
 
-Minimises E_q exp(f) - E_p f + nu/2 |f|^2. The paper is at the left, ours at the right:
+Minimises E_q exp(f) - E_p f + nu/2 |f|^2. The paper is on the left, our code on the right:
 
     for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
         toss a coin; draw x_i from p or from q             DSGSettings.batches: rows of both, by their weights
@@ -29,15 +29,15 @@ from distkern.solvers.hyperparameters import SEARCHED_NU_OF_STEPS
 class DSGLogRatio(UnpolishedDSG):
     """f = log(p/q) of two samples, by the steps of :class:`~distkern.solvers.dsg.DSG`.
 
-    Minimises E_q exp(f) - E_p f + nu/2 |f|^2, where both samples have weight 1/2 however many rows they have.
-    The paper draws each row of a batch from p or q by a fair coin; here a batch is drawn from the rows of
-    both, and their weights give the same expectation with less variance.
+    Minimises E_q exp(f) - E_p f + nu/2 |f|^2, where both samples have total weight 1/2. The paper draws each
+    row of a batch from p or q by a fair coin; here a batch is drawn from the rows of both, and their weights
+    give the same expectation with less variance.
 
-    Newton steps in a block go by E_q[exp(f) z z'] + E_p[z z'], which is twice the Hessian at the minimum, see
+    Newton steps in a block use E_q[exp(f) z z'] + E_p[z z'], which is twice the Hessian at the minimum, see
     :meth:`~distkern.maths.losses.unlabelled.DensityRatio.row_bounds`.
 
-    ``objective`` is this minimised sum, which is 1 at f = 0, and 1 - KL(p, q) at log(p/q);
-    ``train_error`` and ``test_error`` are shares of rows on the wrong side of 0.
+    ``objective`` is this sum, 1 at f = 0 and 1 - KL(p, q) at log(p/q); ``train_error`` and ``test_error`` are
+    shares of rows on the wrong side of 0.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class DSGLogRatio(UnpolishedDSG):
     n_features: int = redeclared(DSGSettings, "n_features", 2048)
     block_size: int = redeclared(DSGSettings, "block_size", 256)
 
-    # its losses grow like exp(f) where densities differ
+    # losses grow like exp(f) where the densities differ
     damping_rows: ClassVar[float] = 10.0
 
     name = "dsg_density_ratio"

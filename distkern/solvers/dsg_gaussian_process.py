@@ -1,7 +1,7 @@
 """Gaussian process regression by doubly stochastic gradients (Dai et al. 2014, Section 4 and Appendix D).
 
 The prior has covariance k, the noise variance s^2. The paper, with its misprints corrected (see
-:class:`DSGGaussianProcess`), is at the left, ours at the right:
+:class:`DSGGaussianProcess`), is on the left, our code on the right:
 
     nu <- s^2 / n                                          DSGGaussianProcess.for_rows
     f <- the steps of Algorithm 1 with                     DSG.stage, of the Growth of dsg.py
@@ -11,8 +11,8 @@ The prior has covariance k, the noise variance s^2. The paper, with its misprint
     mean <- f(x)                                           FeatureState.coefficients
     variance <- k(x, x) - z(x)' A z(x)                     GaussianProcessState.spread: |z(x)' D|^2
 
-The paper takes s and the width of k as given; here they maximise the marginal likelihood, unless they are
-given (Posterior.best_noise, gamma_of_evidence).
+The paper takes s and the width of k as given; here they maximise the marginal likelihood unless they are set
+(Posterior.best_noise, gamma_of_evidence).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FIRST_NOISE = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianProcessState(DSGState):
-    """A state of DSG whose last one holds the posterior; the fields below are empty or NaN before it.
+    """A state of DSG; the last one holds the posterior, in fields that are empty or NaN before.
 
     Attributes
     ----------
@@ -69,36 +69,36 @@ class GaussianProcessState(DSGState):
 class DSGGaussianProcess(UnpolishedDSG):
     """The posterior of a Gaussian process with independent normal noise, over random features.
 
-    y = f(x) + e, f of prior covariance k and e of variance s^2, in units in which the targets have mean 0 and
-    variance 1. The mean of f's posterior minimises mean_i 1/2 (f(x_i) - y_i)^2 + nu/2 |f|^2 with nu = s^2 / n
-    (the paper's 2 s^2 goes with a sum without the 1/2), so that it is found as in
-    :class:`~distkern.solvers.dsg.DSG`. Its variance is k(x, x) - z(x)' A z(x), A = C (C + nu I)^-1 the
-    operator of (10), C = mean_i z(x_i) z(x_i)'.
+    y = f(x) + e with prior covariance k of f and variance s^2 of e, in units in which the targets have mean 0
+    and variance 1. The mean of f's posterior minimises mean_i 1/2 (f(x_i) - y_i)^2 + nu/2 |f|^2 with nu = s^2
+    / n (the paper's 2 s^2 belongs to a sum without the 1/2), so it is found as in
+    :class:`~distkern.solvers.dsg.DSG`. Its variance is k(x, x) - z(x)' A z(x), with the operator A = C (C +
+    nu I)^-1 of (10), C = mean_i z(x_i) z(x_i)'.
 
-    The paper also finds A by functional gradients (Appendix D). Here gradient steps find the mean alone, and
-    a last stage sums C over all rows, so that mean and operator are exact for the features in use. The
-    variance is computed as nu z' (C + nu I)^-1 z, which is equal where z' z = k(x, x) and cannot be negative.
+    The paper also finds A by functional gradients (Appendix D). Here gradient steps find the mean only, and a
+    last stage sums C over all rows, so that mean and operator are exact for the features in use. The variance
+    is computed as nu z' (C + nu I)^-1 z, which is equal if z' z = k(x, x) and cannot be negative.
 
-    A row of weight w counts as w equal rows. Noise and width, unless they are set, maximise marginal
-    likelihoods: the noise that of all rows, by C, Z'y and y'y, the width that of the kernel itself on a few
+    A row of weight w counts as w equal rows. Unless they are set, noise and width maximise marginal
+    likelihoods: the noise over all rows, by C, Z'y and y'y; the width, with the kernel itself, over a few
     rows, see :func:`gamma_of_evidence`.
 
     Parameters
     ----------
-    nu : s^2 / n, of the ``noise`` or a first guess of it
-    others : as of :class:`~distkern.solvers.dsg.DSG`, without polishing; at most 4,096 features
+    nu : s^2 / n, from ``noise`` or a first guess
+    others : as in :class:`~distkern.solvers.dsg.DSG`, without polishing
 
     Raises
     ------
     InputError
-        If there are more.
+        If there are more than 4,096 features.
     """
 
     noise: float | None = parameter(
         None,
         POSITIVE,
         NOTHING,
-        help="standard deviation of the noise, in that of the targets; none: of the largest marginal "
+        help="standard deviation of the noise, relative to that of the targets; none: maximise the marginal "
         "likelihood",
         tried=Choices(0.1, (0.01, 0.03, 0.3)),
     )
@@ -106,15 +106,14 @@ class DSGGaussianProcess(UnpolishedDSG):
     block_size: int = redeclared(DSGSettings, "block_size", 256)
     nu: float = 0.0
 
-    # features take the place of the kernel itself: their error, half as large (measured), is the model's
+    # features replace the kernel, and their error, halved by this sampler (measured), is the model's
     choices: ClassVar[Mapping[str, Parameter]] = {
         **UnpolishedDSG.choices,
         "gamma": replace(
             GAMMA,
             default=AUTO,
             kinds=(*GAMMA.kinds, Words(AUTO)),
-            help=f"{GAMMA.help}; auto: of the largest marginal likelihood of 512 rows, of sparse ones "
-            "'scale'",
+            help=f"{GAMMA.help}; auto: maximise the marginal likelihood of 512 rows; sparse rows: 'scale'",
         ),
         "sampler": replace(SAMPLER, default="quasi_monte_carlo"),
     }
@@ -126,7 +125,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         super().__post_init__()
         if self.block_size * self.most_blocks > MOST_FEATURES:
             raise InputError(
-                f"the variances are of matrices for at most {MOST_FEATURES} features, not "
+                f"variances need matrices, for at most {MOST_FEATURES} features, and there are "
                 f"{self.block_size * self.most_blocks}",
                 where="n_features",
                 hint=f"use {MOST_FEATURES} or fewer",
@@ -136,7 +135,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         return GaussianProcessState
 
     def for_rows(self, n_rows: float) -> DSGGaussianProcess:
-        """The solver for ``n_rows`` rows, where a row counts as often as it weighs."""
+        """The solver for ``n_rows`` rows, counted by weight."""
         return replace(self, nu=(self.noise or _FIRST_NOISE) ** 2 / n_rows)
 
     def choose_gamma(self, problem: Problem, targets: TargetScale) -> Steps[float]:
@@ -177,7 +176,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         if not (state.step and self.finished(state)):
             return state
         assert isinstance(state, GaussianProcessState)
-        # SciPy is slow to import, and names of algorithms are read without it
+        # slow to import
         from scipy.linalg import eigh
 
         basis = self.basis(problem, state.gamma, state.n_blocks)
@@ -212,7 +211,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         )
 
 
-#: range in which the noise is searched
+#: search range of the noise
 _NOISES = (1e-3, 3.0)
 #: rows of the sample; twice as many took five times as long for widths at most a step away (measured)
 _SAMPLE_ROWS = 512
@@ -223,11 +222,11 @@ _DIVISORS = tuple(2.0 ** (power / 2) for power in range(-2, 5))
 
 @dataclass(frozen=True)
 class Posterior:
-    """Sums that determine the posterior, for z' z / J = k with features z of J blocks.
+    """Sums that determine the posterior, with z' z / J = k for the features z of J blocks.
 
     Attributes
     ----------
-    levels, products : (r,) eigenvalues of mean z z', and mean y z in the directions of its eigenvectors
+    levels, products : (r,) eigenvalues of mean z z', and mean y z in its eigenvectors
     square : mean y^2
     n_rows, n_blocks : n and J
     """
@@ -240,8 +239,8 @@ class Posterior:
 
     @classmethod
     def of(cls, matrix: Array, targets: Array, weights: Array) -> Posterior:
-        """The posterior for a matrix K of kernel values, targets (n_rows,) and how often each row counts."""
-        # SciPy is slow to import, and names of algorithms are read without it
+        """The posterior for a matrix K of kernel values, targets and weights (n_rows,)."""
+        # slow to import
         from scipy.linalg import eigh
 
         roots, n_rows = np.sqrt(weights), float(weights.sum())
@@ -261,10 +260,10 @@ class Posterior:
         return -0.5 * (n / variance * residual + determinant + n * math.log(2 * math.pi))
 
     def best_noise(self, rounding: float = 0.0) -> float:
-        """The noise s from 0.001 to 3 at which the evidence is largest.
+        """The noise s from 0.001 to 3 that maximises the evidence.
 
-        It is no smaller than what ``rounding`` makes of the matrix, a share of its largest eigenvalue: the
-        evidence and the deviations mean nothing there.
+        It is at least the noise at which ``rounding``, a share of the matrix's largest eigenvalue, would
+        dominate the evidence and the deviations.
         """
         from scipy.optimize import minimize_scalar
 
@@ -281,13 +280,13 @@ class Posterior:
 def gamma_of_evidence(
     problem: Problem, kernel: KernelChoice, risk: Risk, noise: float | None
 ) -> Steps[float]:
-    """The gamma that maximises the marginal likelihood of the targets of about 512 drawn rows.
+    """Return the gamma that maximises the marginal likelihood of the targets of about 512 sampled rows.
 
     log p(y) = -1/2 (y' (K + s^2 I)^-1 y + log det(K + s^2 I) + n log(2 pi)) (Rasmussen and Williams 2006,
-    (2.30)), with the kernel itself, because few random features prefer wide kernels. The width of "scale" is
+    (2.30)), with the kernel itself, because few random features favour wide kernels. The width of "scale" is
     tried with divisors from 1/2 to 4, a factor of sqrt(2) apart, each with its best noise unless the noise is
     set. A row of weight w counts as w equal rows: W^1/2 K W^1/2 and W^1/2 y. Sparse rows, which may have too
-    many columns, take the gamma of "scale".
+    many columns, get the gamma of "scale".
     """
     gamma = yield from _scale(kernel).choose_gamma(problem)
     if problem.is_sparse:
@@ -326,13 +325,13 @@ def _sampling(problem: Problem) -> Reduce[Block]:
     n_rows = _sample_rows(problem)
     sample = sample_of(problem, n_rows)
     n_bytes = sample.rows_per_block * len(sample.blocks) * (problem.row_bytes + 16)
-    # the rows in float64, as landmarks and shifted; K, what it is made from, and its eigenvectors
+    # the rows in float64, as landmarks and shifted; K, its factors, and its eigenvectors
     driver_bytes = 2 * n_bytes + 5 * 8 * n_rows * problem.n_features + 8 * 8 * n_rows**2
     return sampling("sample for the width", problem, sample, driver_bytes)
 
 
 def _kernel_matrix(kernel: AbstractKernel, rows: Array) -> Array:
-    """k between all rows (n_rows, n_features), (n_rows, n_rows)."""
+    """Return k between all rows (n_rows, n_features), (n_rows, n_rows)."""
     if not isinstance(kernel, AbstractTileKernel) or kernel.is_compiled:
         return kernel.closed_form(rows, rows)
     matrix = np.empty((len(rows), len(rows)))

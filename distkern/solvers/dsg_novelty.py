@@ -1,6 +1,6 @@
 """One-class machines by doubly stochastic gradients: novelty detection (Dai et al. 2014, Section 4).
 
-The paper is at the left, ours, with batches of rows and blocks of features, at the right:
+The paper is on the left, our code, with batches of rows and blocks of features, on the right:
 
     f <- 0;  tau <- 0                                      DSG.init
     for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
@@ -45,14 +45,14 @@ from distkern.solvers.sample import sample_of, sampling
 _CURVATURE = 0.2
 #: rounding of scores, in units of the last place
 _ROUNDING = 4.0
-#: parts of the rows, each of which is held out once
+#: folds of the rows, each held out once
 _FOLDS = 5
-#: share of the rows that steps do not learn from, as their scores set the threshold, and how many of more
+#: share of rows held out to set the threshold, and most such rows
 _HELD_OUT_SHARE, _MOST_HELD_OUT = 0.2, 2**14
 #: most rows of an exact polish
 MOST_EXACT_ROWS = 2048
-#: tolerance of f at rows where it should be tau, in units of the mean of k over all pairs of rows; it is
-#: larger than single precision, so that the share of these rows below the threshold is right
+#: tolerance of f at rows where it should be tau, in units of the mean of k over all pairs of rows; above
+#: single precision, so that the share of these rows below the threshold is right
 _TOLERANCE = 1e-5
 #: smallest tolerance, for kernels in single precision
 _LEAST_TOLERANCE = 1e-10
@@ -60,7 +60,7 @@ _LEAST_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True)
 class NoveltyState(DSGState):
-    """A state of DSG, with the threshold tau of its model."""
+    """A state of DSG with the threshold tau of its model."""
 
     threshold: float = 0.0
 
@@ -80,7 +80,7 @@ class LearnedRisk(Risk):
         repeats = super().repeats(block)
         if self.sides is None:
             return repeats
-        # the mean stays 1 but for chance
+        # the mean stays 1 in expectation
         learned: Array = (self.sides.of(keys_of(block)) == 0) / self.sides.cuts[0]
         return learned if repeats is None else repeats * learned
 
@@ -92,12 +92,12 @@ class HeldOutRows:
     sides: Sides
 
     def rows(self, block: Block) -> Block:
-        """The rows of a block that are held out, in their order."""
+        """The held-out rows of a block, in their order."""
         return block.take(np.flatnonzero(self.sides.of(keys_of(block)) == 1))
 
 
 def held_out_of(risk: Risk, n_rows: int, seed: int) -> Risk:
-    """The risk over four fifths of the rows, or over all but 16,384; the others set the threshold."""
+    """The risk over four fifths of the rows, or all but 16,384; the others set the threshold."""
     share = min(_HELD_OUT_SHARE, _MOST_HELD_OUT / n_rows)
     fields = {one.name: getattr(risk, one.name) for one in dataclasses.fields(Risk)}
     return LearnedRisk(**fields, sides=Sides((1.0 - share,), seed))
@@ -105,41 +105,40 @@ def held_out_of(risk: Risk, n_rows: int, seed: int) -> Risk:
 
 @dataclass(frozen=True)
 class DSGNovelty(UnpolishedDSG):
-    """A function with a threshold that most rows are above, by steps of :class:`~distkern.solvers.dsg.DSG`.
+    """A function with a threshold below most rows, by the steps of :class:`~distkern.solvers.dsg.DSG`.
 
-    Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and tau, which is nu times what
-    Schoelkopf et al. (2001) minimise. At the minimum a share nu of the rows lies below tau, and at most nu.
+    Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and tau, which is nu times the
+    objective of Schoelkopf et al. (2001). At the minimum a share of at most nu of the rows lies below tau.
 
-    A kink has no curvature: Newton steps in a block take c = 0.2, and the m-th step in a block has size
-    1 / (1 + 0.4 m). With c from 0.1 to 0.3, 32 of them ended within 1.2 % of the minimum, with c = 1 within
-    9 % (measured).
+    A kink has no curvature: Newton steps in a block use c = 0.2, and the m-th step in a block has size
+    1 / (1 + 0.4 m). With c from 0.1 to 0.3, 32 steps ended within 1.2 % of the minimum, with c = 1 within 9 %
+    (measured).
 
-    Few rows need no steps: ``polish="exact"`` finds the minimiser over all features by its dual, see
-    :func:`~distkern.solvers.dsg_novelty.exact_novelty`. Its tau is the quantile of rows that are held out,
-    see :func:`~distkern.solvers.dsg_novelty.held_out_threshold`.
+    For few rows, ``polish="exact"`` finds the minimiser over all features by its dual, see
+    :func:`exact_novelty`; tau is then a quantile over held-out rows, see :func:`held_out_threshold`.
 
-    The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), which leave that share noisy.
-    Here tau is the minimiser itself, the nu-quantile of f, over the batch in a step. At the end it is the
-    quantile over the rows that a :class:`LearnedRisk` holds out, or over all rows with any other risk, see
+    The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), which make that share noisy.
+    Here tau is the minimiser, the nu-quantile of f, over each step's batch. At the end it is the quantile
+    over the rows held out by a :class:`LearnedRisk`, or over all rows with any other risk, see
     :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
 
-    ``objective`` is this minimised sum, which is 0 at f = 0 and negative at the minimum; ``train_error`` and
-    ``test_error`` are shares of rows below tau.
+    ``objective`` is this sum, 0 at f = 0 and negative at the minimum; ``train_error`` and ``test_error`` are
+    shares of rows below tau.
 
     Parameters
     ----------
-    as of :class:`~distkern.solvers.dsg.DSG`
+    as in :class:`~distkern.solvers.dsg.DSG`
 
     Raises
     ------
     InputError
-        If an exact polish is asked for with more than 2,048 rows.
+        If an exact polish is requested for more than 2,048 rows.
     """
 
     nu: float = parameter(
         0.1,
         Number(0, 1, open=(True, True)),
-        help="share of the rows that are taken for outliers, and weight of |f|^2 / 2",
+        help="share of rows treated as outliers, and weight of |f|^2 / 2",
     )
     n_features: int = redeclared(DSGSettings, "n_features", 2048)
     block_size: int = redeclared(DSGSettings, "block_size", 256)
@@ -147,8 +146,8 @@ class DSGNovelty(UnpolishedDSG):
         None,
         Words("exact"),
         NOTHING,
-        help=f"exact: the minimiser over all n_features, of at most {MOST_EXACT_ROWS} rows; steps are then "
-        "made, before it, only where steps_per_stage asks for some",
+        help=f"exact: compute the minimiser over all n_features, for up to {MOST_EXACT_ROWS} rows; earlier "
+        "steps are made only if steps_per_stage is given",
     )
 
     name = "dsg_novelty"
@@ -166,7 +165,7 @@ class DSGNovelty(UnpolishedDSG):
         if self.precondition:
             # the m-th step in a block is about 1 / (1 + 0.4 m)
             return StepRule(1.0, 0.4 / self.most_blocks)
-        # a larger first step would turn the sign of the coefficients
+        # a larger first step would reverse the sign of the coefficients
         return StepRule(min(20.0, 0.5 / self.nu), 0.02)
 
     @property
@@ -179,17 +178,17 @@ class DSGNovelty(UnpolishedDSG):
         return super().n_steps(problem)
 
     def check_rows(self, n_rows: int) -> None:
-        """Refuse more rows than an exact polish can take."""
+        """Refuse more rows than an exact polish supports."""
         if self.polish == "exact" and n_rows > MOST_EXACT_ROWS:
             raise InputError(
-                f"'exact' is for at most {MOST_EXACT_ROWS} rows, not {n_rows}",
+                f"'exact' supports at most {MOST_EXACT_ROWS} rows, and there are {n_rows}",
                 where="polish",
                 hint="leave it out",
             )
 
     def risk_at(self, state: DSGState) -> Risk:
         assert isinstance(state, NoveltyState)
-        # what is measured is that of all rows
+        # figures are measured over all rows
         risk = replace(self.risk, sides=None) if isinstance(self.risk, LearnedRisk) else self.risk
         return with_threshold(risk, state.threshold)
 
@@ -225,7 +224,7 @@ class DSGNovelty(UnpolishedDSG):
         return replace(state, threshold=float(threshold))
 
     def _check_polish(self) -> None:
-        """Accept every loss and number of features, as this dual takes all."""
+        """Accept any loss and number of features: the dual supports all."""
 
     def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[Array, int, float]]:
         basis = self.basis(problem, state.gamma)
@@ -236,7 +235,7 @@ class DSGNovelty(UnpolishedDSG):
         return [Outline(gathering(problem, self.basis(problem, 1.0)), 2)]
 
     def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
-        # each batch takes two messages: predictions, then slopes at the best threshold
+        # two messages per batch: predictions, then slopes at the best threshold
         step = super()._steps(problem, operand and replace(operand, risk=self.risk))
         cost = replace(step.cost, operations=0.5 * step.cost.operations)
         return replace(
@@ -247,7 +246,7 @@ class DSGNovelty(UnpolishedDSG):
 
 
 class NoveltyGrowth(Growth):
-    """Steps whose slopes are those at the best threshold of the batch."""
+    """Steps with slopes at the best threshold of the batch."""
 
     def _prepare(self, t: int) -> Steps[None]:
         look = yield from self._ask(t, None, values=True)
@@ -258,7 +257,7 @@ class NoveltyGrowth(Growth):
 
 
 def with_threshold(risk: Risk, threshold: float, at_threshold: float = 0.0) -> Risk:
-    """The risk of novelty detection with this threshold."""
+    """Return the risk of novelty detection with this threshold."""
     assert isinstance(risk.loss, Novelty)
     return replace(risk, loss=replace(risk.loss, threshold=threshold, at_threshold=at_threshold))
 
@@ -271,20 +270,20 @@ def predictions_as_they_are(predictions: Floats, model: Model, block: Block) -> 
 def exact_novelty(
     problem: Problem, risk: Risk, basis: RandomFeatureBasis, nu: float
 ) -> Steps[tuple[Array, float]]:
-    """The minimiser over all features of the basis of mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2.
+    """Minimise mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over all features of the basis.
 
-    f = sum_i a_i k(x_i, .), where k(x, y) = sum_j z_j(x)' z_j(y) / J over the J blocks, and a minimises
-    a' K a / 2 with 0 <= a_i <= s_i / (n nu) and sum_i a_i = 1 (Schoelkopf et al. 2001, (11) to (13)), by
-    sequential minimal optimisation (Fan et al. 2005). One pass brings all rows to the driver, which adds K up
+    f = sum_i a_i k(x_i, .), where k(x, y) = sum_j z_j(x)' z_j(y) / J over the J blocks, and a minimises a' K
+    a / 2 with 0 <= a_i <= s_i / (n nu) and sum_i a_i = 1 (Schoelkopf et al. 2001, (11) to (13)), by
+    sequential minimal optimisation (Fan et al. 2005). One pass collects all rows on the driver, which sums K
     over strips of 512 features, so that no array of all rows and all features exists.
 
     Returns
     -------
     coefficients : (size, 1), A_j = sum_i a_i z_j(x_i) / J
-    gap : between the objective and the dual's, divided by the size of the dual's
+    gap : between the objective and the dual, divided by the modulus of the dual
     """
     rows: Block = yield gathering(problem, basis)
-    n_rows, weights = rows.n_rows, _weights_of(risk, rows)
+    n_rows, weights = rows.n_rows, risk.all_weights(rows)
     matrix, _ = _kernel_matrix(basis, rows.features)
     support, dual = _solved(matrix, weights, nu)
     scores = matrix[:, support] @ dual
@@ -297,20 +296,20 @@ def exact_novelty(
 
 
 def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, nu: float) -> Steps[float]:
-    """The nu-quantile of f at held-out rows: each fifth of the rows is held out once.
+    """Return the nu-quantile of f over held-out rows: each fifth of the rows is held out once.
 
-    f is large at its training rows. So where few rows give their own threshold, they lie above it, and a
+    f is large at its training rows. If few rows determine their own threshold, they lie above it, and a
     multiple of nu of other rows lies below.
     """
     rows: Block = yield gathering(problem, basis)
-    weights = _weights_of(risk, rows)
+    weights = risk.all_weights(rows)
     matrix, unit = _kernel_matrix(basis, rows.features)
-    # equal rows are left out together
+    # equal rows are held out together
     order = order_of_keys(keys_of(rows), None, problem.seed)
     scores, folds = np.empty(rows.n_rows), np.empty(rows.n_rows, dtype=np.intp)
     groups = groups_of(keys_of(rows))
     folds[order] = np.minimum(_FOLDS * np.arange(rows.n_rows) // rows.n_rows, _FOLDS - 1)
-    # of a group the fold of its first row
+    # a group has the fold of its first row
     folds = folds[np.unique(groups, return_index=True)[1]][groups]
     for fold in range(_FOLDS):
         (left,), (own,) = np.nonzero(folds == fold), np.nonzero(folds != fold)
@@ -320,19 +319,14 @@ def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, 
         support, dual = _solved(matrix[np.ix_(own, own)], weights[own], nu)
         scores[left] = matrix[np.ix_(left, own[support])] @ dual
     threshold, _ = best_threshold(scores, weights, nu)
-    # in the unit of the model
+    # convert to the unit of the model
     threshold *= unit / basis.n_blocks
     return float(threshold - _ROUNDING * np.finfo(problem.dtype).eps * abs(threshold))
 
 
-def _weights_of(risk: Risk, rows: Block) -> Array:
-    weights = risk.weights(rows)
-    return np.ones(rows.n_rows) if weights is None else weights
-
-
 def _solved(matrix: Array, weights: Array, nu: float) -> tuple[NDArray[np.int32], Array]:
-    """The rows with a_i other than 0, and these, by sequential minimal optimisation."""
-    # SciPy is slow to import, and names of algorithms are read without it
+    """Return the rows with nonzero a_i and these a_i, by sequential minimal optimisation."""
+    # slow to import
     from sklearn.svm import OneClassSVM
 
     total = float(weights.sum())
@@ -343,9 +337,9 @@ def _solved(matrix: Array, weights: Array, nu: float) -> tuple[NDArray[np.int32]
 
 
 def gathering(problem: Problem, basis: RandomFeatureBasis) -> Reduce[Block]:
-    """The pass of :func:`exact_novelty`."""
+    """The pass that collects the rows for :func:`exact_novelty`."""
     n_rows, row_numbers = problem.n_rows, problem.row_numbers
-    # K in halves, whole and as the machine keeps it, and a strip of features with what it is made from
+    # K in halves, whole and in the machine, and a strip of features with its inputs
     matrices = 32 * n_rows**2 + 3 * COLUMNS * n_rows * basis.dtype.itemsize
     features = basis.process_bytes + basis.combining_bytes(row_numbers)
     rows = 2 * n_rows * problem.row_bytes
@@ -354,8 +348,9 @@ def gathering(problem: Problem, basis: RandomFeatureBasis) -> Reduce[Block]:
 
 
 def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, float]:
-    """The threshold below which rows of at most ``share`` of the weight lie, and the part of the weight of
-    the rows at it that makes up the share.
+    """Return the threshold below which rows have at most ``share`` of the weight.
+
+    Also return the share of the rows at the threshold that completes ``share``.
 
     Parameters
     ----------
@@ -365,14 +360,12 @@ def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, 
     place = int(np.searchsorted(np.cumsum(weights[order]), wanted))
     threshold = float(scores[order[min(place, len(order) - 1)]])
     below, tied = (float(weights[chosen].sum()) for chosen in (scores < threshold, scores == threshold))
-    # a batch may have no weight at all
+    # a batch may have no weight
     return threshold, max(wanted - below, 0.0) / tied if tied else 0.0
 
 
 def _kernel_matrix(basis: RandomFeatureBasis, rows: Rows) -> tuple[Array, float]:
-    """Z Z' divided by its mean diagonal, (n_rows, n_rows), since the dual does not depend on the unit of
-    k; and this unit.
-    """
+    """Return Z Z' divided by its mean diagonal, (n_rows, n_rows), and the divisor: the dual has no unit."""
     n_rows = rows.shape[0]
     gram = GramSum(n_rows)
     for own in column_blocks(0, basis.size):

@@ -1,4 +1,4 @@
-"""The passes by which solvers over explicit features measure, and their cost."""
+"""The measuring passes of solvers over explicit features, and their cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gradient_pass(
 def sampled_gradient_pass(
     problem: Problem, model: Model | None, footprint: Footprint, sample: RowSample
 ) -> Reduce[Sums]:
-    """The pass that sums losses, errors and the gradient over the rows of a sample."""
+    """The pass that sums losses, errors and the gradient over a sample."""
     cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
     share = min(1.0, rows / problem.most_rows)
     return Reduce(
@@ -43,17 +43,17 @@ def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) 
 
 
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The pass that measures the error on the test split."""
+    """The pass that measures the held-out rows."""
     return held_out(model, pass_cost(problem, footprint, 1))
 
 
 def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
-    """Cost of a pass in which the features are multiplied or summed ``uses`` times."""
+    """Cost of a pass that multiplies or sums the features ``uses`` times."""
     size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
-    # features whose tile is too large are made again for every use
+    # features with large tiles are built again for each use
     times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
     cost = footprint.cost(times * footprint.operations + 2.0 * uses * size * outputs, summed=True)
-    # the driver makes the features of landmarks
+    # the driver builds the features of landmarks
     cost = replace(cost, driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0)
     return cost.holding(
         task={

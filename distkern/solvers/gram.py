@@ -19,14 +19,14 @@ from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
 from distkern.solvers.sample import RowSample
 
-#: (r, k) -> P^-1 of it
+#: g -> P^-1 g for (r, k) arrays
 Solve: TypeAlias = Callable[[Array], Array]
 
 #: a pass returns at most this much of the Gram matrix
 STRIP_BYTES = 16 * 2**20
-#: most outputs for which one symmetric product each is faster
+#: most outputs for which separate symmetric products are faster
 _FEW_OUTPUTS = 8
-#: smallest shift of an inverse, and of a factor, as a share of the diagonal: less is rounding
+#: smallest shift of an inverse and of a factor, as a share of the diagonal; less is rounding
 _LEAST_INVERTED, _LEAST_FACTORISED = 1e-10, 1e-13
 
 
@@ -36,9 +36,9 @@ class Weighed:
 
     Attributes
     ----------
-    weights : for each of the matrices (n_rows,) >= 0, or None for 1
+    weights : (n_rows,) >= 0 for each matrix, or None for 1
     sums : losses, errors, rows
-    slopes : (n_rows, k), G of Z' G; (n_rows, 0) where it is not wanted
+    slopes : (n_rows, k), G of Z' G; (n_rows, 0) if not needed
     more : (n_rows, m) further columns of G, or None
     """
 
@@ -48,25 +48,25 @@ class Weighed:
     more: Floats | None = None
 
 
-#: function of a model, some rows and the values of its functions there (n_rows, r), which it does not change
+#: function of a model, some rows and the read-only values of its functions there (n_rows, r)
 Weigh: TypeAlias = Callable[[Model, Block, Floats], Weighed]
 
 
 def by_rows(model: Model, rows: Block, values: Floats) -> Weighed:
-    """The weights s of the rows, for Z' S Z."""
+    """Return the weights s of the rows, for Z' S Z."""
     sums = replace(Sums.none(model.risk), n_rows=rows.n_rows)
     return Weighed((model.risk.weights(rows),), sums, values[:, :0])
 
 
 def with_slopes(model: Model, rows: Block, values: Floats) -> Weighed:
-    """The weights s for Z' S Z, the slopes G = s dl/df for Z' G, and the losses and errors of the model."""
+    """Return the weights s for Z' S Z, the slopes G = s dl/df for Z' G, and losses and errors."""
     balance = bool(model.basis.n_constant)
     sums, slopes = sums_and_slopes(model.risk, rows, _predictions(model, values), balance=balance)
     return Weighed((model.risk.weights(rows),), sums, slopes)
 
 
 def with_ones(model: Model, rows: Block, values: Floats) -> Weighed:
-    """What :func:`with_slopes` gives, and the weights s as a column of G."""
+    """Return :func:`with_slopes` with the weights s as a column of G."""
     found = with_slopes(model, rows, values)
     weights = found.weights[0]
     ones = np.ones(rows.n_rows) if weights is None else weights
@@ -74,9 +74,9 @@ def with_ones(model: Model, rows: Block, values: Floats) -> Weighed:
 
 
 def with_curvatures(model: Model, rows: Block, values: Floats) -> Weighed:
-    """The weights s d2l/df_j2 of Z' S_j Z for each output j, and what :func:`with_slopes` gives beside S.
+    """Return the weights s d2l/df_j2 for Z' S_j Z of each output j, with slopes, losses and errors.
 
-    Where fewer matrices are asked for than there are outputs, they belong to the first ones.
+    If fewer matrices than outputs are needed, they belong to the first outputs.
     """
     predictions = _predictions(model, values)
     balance = bool(model.basis.n_constant)
@@ -98,8 +98,8 @@ class GramSums:
 
     Attributes
     ----------
-    parts : for each matrix the columns of a strip, see :class:`~distkern.maths.bases.gram.GramSum`
-    border : (n_matrices, r + 1), the last column of each matrix of a basis with a constant function, or None
+    parts : the strip's columns of each matrix, see :class:`~distkern.maths.bases.gram.GramSum`
+    border : (n_matrices, r + 1), the last column of each matrix if the basis has a constant function, or None
     sums : with Z' G (r, k) or (r + 1, k) as ``gradient``
     """
 
@@ -129,16 +129,16 @@ class _Operand:
 class Grams:
     """Gram matrices Z' diag(w) Z, and Z' G, over all rows or a sample.
 
-    A pass makes as many columns, on and below the diagonal, as fit into ``strip_bytes``.
+    A pass sums as many columns, on and below the diagonal, as fit into ``strip_bytes``.
 
     Attributes
     ----------
-    weigh : module-level function that gives the weights w of each matrix and the slopes G
+    weigh : module-level function that returns the weights w of each matrix and the slopes G
     n_matrices : 1, or one for each output
-    constant : whether the functions have a last one that is 1, so that matrices are (r + 1, r + 1)
+    constant : whether the last function is the constant 1, so that matrices are (r + 1, r + 1)
     sample : None for all rows
-    strip_bytes : about the bytes of a pass's result
-    name : of the passes
+    strip_bytes : approximate bytes of a pass's result
+    name : name of the passes
     """
 
     weigh: Weigh = by_rows
@@ -203,7 +203,7 @@ class Grams:
     def matrices(
         self, problem: Problem, model: Model, footprint: Footprint
     ) -> Steps[tuple[list[Array], Sums]]:
-        """The matrices (r, r), or (r + 1, r + 1) with a constant, in Fortran order, and the other sums."""
+        """Return the matrices (r, r), (r + 1, r + 1) with a constant, in Fortran order, and other sums."""
         size, sums = model.basis.size, None
         whole = [np.empty((size + self.constant,) * 2, order="F") for _ in range(self.n_matrices)]
         for strip in self.strips(size):
@@ -241,7 +241,7 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
         sums, right = Sums.add(sums, found.sums), found.slopes
         share = (tile.values.T @ right).astype(np.float64)
         if found.more is not None:
-            # apart, so that the bits of the others do not depend on it
+            # a separate product, so that the bits of the others do not depend on it
             share = np.hstack([share, (tile.values.T @ found.more).astype(np.float64)])
         if grams.constant:
             ones = np.ones(len(tile.values))
@@ -257,16 +257,16 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
 
 
 def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> Array:
-    """The lower Cholesky factor of gram + shift I in the memory of ``gram``, which is in Fortran order.
+    """Return the lower Cholesky factor of gram + shift I in the memory of ``gram`` (Fortran order).
 
-    Each entry of the diagonal grows by ``shift``, or by ``least`` times itself if that is more, so that
-    functions in units far apart lose the same share. These are raised until the matrix is positive definite,
-    because matrices of single-precision features are definite to rounding only.
+    Each diagonal entry grows by ``shift``, or by ``least`` times itself if that is more, so that functions in
+    very different units lose the same share. The additions are raised until the matrix is positive definite,
+    since matrices of single-precision features are definite only up to rounding.
 
     Raises
     ------
     InputError
-        If the matrix is not of finite numbers.
+        If the matrix has entries that are not finite.
     """
     from scipy.linalg.lapack import dpotrf
 
@@ -275,11 +275,11 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
     diagonal = gram[places, places]
     if not np.isfinite(diagonal).all():
         raise InputError(
-            "features are too large for their squares to be numbers",
+            "features are too large to be squared",
             where="features",
             hint="scale the data, or use another kernel",
         )
-    # a function that is 0 at all rows has no unit of its own
+    # a function that is 0 at all rows has no unit
     own = np.where(diagonal > 0, diagonal, diagonal.mean())
     added = np.maximum(least * own, max(shift, np.finfo(float).tiny))
     while True:
@@ -294,10 +294,9 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
 
 
 def solved(gram: Array, shift: float, *, overwrite: bool = False, least: float = _LEAST_FACTORISED) -> Solve:
-    """b -> (gram + shift I)^-1 b by a Cholesky factor, for few b.
+    """Return b -> (gram + shift I)^-1 b by a Cholesky factor, for few b.
 
-    ``gram`` is overwritten if ``overwrite`` and it is in Fortran order. ``least`` is that of
-    :func:`factorised`.
+    ``gram`` in Fortran order is overwritten if ``overwrite``. For ``least`` see :func:`factorised`.
     """
     from scipy.linalg import cho_solve
 
@@ -306,9 +305,9 @@ def solved(gram: Array, shift: float, *, overwrite: bool = False, least: float =
 
 
 def inverted(gram: Array, shift: float) -> Solve:
-    """b -> (gram + shift I)^-1 b by the inverse, for many b; ``gram``, in Fortran order, is overwritten.
+    """Return b -> (gram + shift I)^-1 b by the inverse, for many b; overwrites ``gram`` (Fortran order).
 
-    A product takes a sixth of the time of two triangular solutions.
+    A product takes a sixth of the time of two triangular solves.
     """
     from scipy.linalg.blas import dsymm, dsymv
     from scipy.linalg.lapack import dpotri

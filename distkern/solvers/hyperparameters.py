@@ -1,9 +1,9 @@
-"""The hyperparameters of an algorithm, put together from what its parts declare.
+"""The hyperparameters of an algorithm, collected from the declarations of its parts.
 
-A solver declares its own parameters as fields, and in ``choices`` the parameters of its parts.
-Where a word chooses a member of a family (a loss, a kernel), the parameters that the members declare are
-added, with None for the member's own default. The constructors of the estimators, their docstrings' tables,
-``get_params``, the check of values and of names, job files and ``--set`` all come from there.
+A solver declares its own parameters as fields, and the parameters of its parts in ``choices``. If a word
+selects a member of a family (a loss, a kernel), the members' parameters are added, with None for the member's
+own default. Estimator constructors and docstrings, ``get_params``, validation, job files and ``--set`` are
+all derived from this.
 """
 
 from __future__ import annotations
@@ -43,42 +43,42 @@ RANDOM_STATE = Parameter(
 CLASS_WEIGHT = Parameter(
     None,
     (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING),
-    "weight w of each class: its losses count as w times as much, and predict names the class of the largest "
-    "w p; probabilities p are those of the rows as they are",
+    "weight w of each class: its losses count w times, and predict returns the class with the largest w p; "
+    "probabilities p are not affected",
 )
 
 THRESHOLD = Parameter(
     None,
     (Number(0, 1, open=(True, True)), Words("balanced"), NOTHING),
-    "probability of the second of two classes from which on it is predicted; balanced: its share of the "
-    "training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2, or with "
-    "class_weight w_0 / (w_0 + w_1). Figures of stages are without it",
+    "probability of the second class from which on it is predicted; balanced: its weighted share of the "
+    "training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 / (w_0 + w_1). Stage "
+    "figures ignore it",
 )
 
 MEMORY_LIMIT = Parameter(
     None,
     (Bytes(), NOTHING),
-    "memory of a process that trains, as '512MiB' or in bytes: what does not fit is not chosen; of a job its "
-    "memory_limit",
+    "memory of a training process, as '512MiB' or in bytes: algorithms that need more are not chosen; in "
+    "jobs the job's memory_limit",
 )
 
 SCALE = Parameter(
     AUTO,
     (Words(AUTO, "none", "standard", "minmax", "maxabs", "normal", "ranks"),),
-    "of each column, fitted on the training rows in a pass before all others and kept in the model; auto: "
-    "standard where the ranges of most columns differ more than 30-fold, else minmax where numbers exceed "
-    "100, no range 0.01 or a column is farther from 0 than it is wide (of sparse rows maxabs for all), else "
-    "none, as of data sets that were scaled when they were sharded, and kernels of numbers of at least 0; "
-    "normal: to the normal distribution's quantiles; ranks: to its ranks, both by quantiles of 2,000 rows",
+    "scaling of each column, fitted on the training rows before all other passes and saved in the model; "
+    "auto: standard if the ranges of most columns differ more than 30-fold, else minmax if numbers exceed "
+    "100, no range reaches 0.01 or a column is farther from 0 than it is wide (sparse rows: maxabs), else "
+    "none; data sets scaled by shard, and kernels of nonnegative numbers, are not scaled; normal: to normal "
+    "quantiles; ranks: to ranks, both by quantiles of 2,000 rows",
 )
 
 METRIC = Parameter(
     None,
     (Words(AUTO, "diagonal", "interactions", "full"), NOTHING),
-    "in which distances of rows are measured, learned from gradients over 2,000 rows before the first pass; "
-    "diagonal: a weight of each column; interactions: one that starts from the columns whose narrow pairs "
-    "explain what a broad machine leaves; full: a matrix; none: Euclidean; auto: chosen by rows of these "
-    "that are held out, with scale where that is auto too. scale is then standard, normal, ranks or none",
+    "metric of distances between rows, learned from gradients over 2,000 rows before the first pass; "
+    "diagonal: a weight for each column; interactions: weights that start from the columns whose narrow "
+    "pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean; auto: chosen on "
+    "held-out rows, together with scale if that is auto. scale is then standard, normal, ranks or none",
     {"features": ("random", "nystroem", "kernel")},
     tried=Choices("diagonal", ()),
 )
@@ -86,70 +86,68 @@ METRIC = Parameter(
 DTYPE = Parameter(
     AUTO,
     (Words(AUTO, "float32", "float64"),),
-    "precision in which rows of arrays and frames are trained and predicted, to which they are cast once "
-    "scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns that are not "
-    "centred lie so far from 0 that it would not tell their numbers apart, else float64; of partial_fit that "
-    "of the first batch. Data sets have the precision that they are stored in",
+    "precision in which rows of arrays and frames are trained and predicted; auto: float32 for float32 rows "
+    "and for 4,000 rows or more, else float64; float64 too if columns are not centred and lie too far from 0 "
+    "for float32; partial_fit takes that of the first batch. Data sets keep their stored precision",
 )
 
-#: parameter of classifiers whose loss is no likelihood
+#: parameter of classifiers whose loss is not a likelihood
 PROBABILITY = Parameter(
-    True, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"
+    True, (FLAG,), "whether class probabilities are fitted, on rows held out of some cells"
 )
-#: the algorithms that may be chosen for the data
+#: the algorithms that may be chosen automatically
 CHOOSABLE = ("cells", "newton", "svrg", "dsg")
-#: parameters of the machine that is chosen for the data, beside a class_weight and a random_state
+#: parameters of automatically chosen machines, besides class_weight and random_state
 CHOICE = {
     "algorithm": Parameter(
         AUTO,
         (Words(AUTO, *CHOOSABLE),),
-        "the machine that is fitted, as the estimator of that name with nothing else set; auto: the one that "
-        "rows which are held out of a sample choose",
+        "the algorithm to fit, as its own estimator with default settings; auto: the best one on held-out "
+        "rows of a sample",
     ),
     "search": Parameter(
         "full",
         (Words("full", "quick"), NOTHING),
-        "how what the data's shape leaves open is chosen, on rows that are held out; none: it is not",
+        "how settings that the shape of the data leaves open are chosen on held-out rows; none: not at all",
     ),
     "memory_limit": MEMORY_LIMIT,
     "settings": Parameter(
         None,
         (Instance(dict, "{name: value}"), NOTHING),
-        "hyperparameters of the algorithm that is chosen, in place of what was chosen for them; --set of any "
-        "of them is one",
+        "hyperparameters of the chosen algorithm that override automatic ones; --set of any of them is one",
     ),
 }
 
 
 def a_loss(default: str, losses: Family[AbstractLoss]) -> Parameter:
-    """The parameter ``loss``, one of the given ones."""
+    """Declare ``loss``, one of the given losses."""
     return Parameter(default, (Words(of=losses),), "the loss")
 
 
 def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Parameter:
-    """A solver's parameter ``loss``, of the losses for some kinds of targets alone."""
+    """Restrict a solver's ``loss`` parameter to some kinds of targets."""
     known = LOSSES.where(lambda kind: any(one.accepts(kind.name) for one in loss.kinds))
     return a_loss(default, known.where(takes(*target_kinds)))
 
 
 #: lam of the solvers over landmarks
 SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
-#: nu beside a mean loss; smaller values are equal in single precision
+#: nu beside a mean loss; smaller values make no difference in single precision
 SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
-#: nu for solvers of few noisy steps, which do not reach what smaller values would add
+#: nu for solvers with few noisy steps, which gain nothing from smaller values
 SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
-#: gamma; trials of few functions and rows prefer wide kernels, so another value must be surely better
+#: gamma; trials with few functions and rows prefer wide kernels, so another value must be clearly better
 SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=CERTAIN)
 
-#: parameters that choose a member of a family
+#: parameters that select a member of a family
 _FAMILIES: dict[str, Family[Any]] = {"loss": LOSSES, "kernel": KERNELS}
 
 
 def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Parameter]:
-    """The parameters of ``parts``, ``own`` ones, and the parameters of the members that they choose among.
+    """Collect the parameters of ``parts``, ``own`` ones, and those of the members they select from.
 
-    A part declares in ``choices`` the parameters of its own parts (loss, kernel, features). An own parameter
-    that is None leaves one out.
+    A part declares the parameters of its own parts (loss, kernel, features) in ``choices``. An own parameter
+    of None removes one.
     """
     found: dict[str, Parameter] = {}
     for part in parts:
@@ -174,16 +172,16 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
 
 
 def _with_members(known: dict[str, Parameter], family: str, taken: set[str]) -> dict[str, Parameter]:
-    """The parameters ``known``, and the parameters of a family's members.
+    """Add the parameters of a family's members to ``known``.
 
     Raises
     ------
     RuntimeError
-        If a member has a parameter whose name is ``taken`` by the solver or by another family.
+        If a member has a parameter whose name the solver or another family has ``taken``.
     """
     owners: dict[str, dict[str, Parameter]] = {}
     words = [word for word in known[family].words if word != AUTO]
-    # a solver that chooses the member itself takes the shared parameters too
+    # a solver that selects the member itself accepts the shared parameters too
     chosen = (AUTO,) if len(words) < len(known[family].words) else ()
     for word in words:
         for name, parameter in declared(_FAMILIES[family][word]).items():
@@ -192,8 +190,8 @@ def _with_members(known: dict[str, Parameter], family: str, taken: set[str]) -> 
     for name, members in owners.items():
         if name in taken:
             raise RuntimeError(
-                f"{family} {next(iter(members))!r} has a parameter {name!r}, as the solver or another part "
-                "of it has: give it another name"
+                f"{family} {next(iter(members))!r} has a parameter {name!r}, as has the solver or another of "
+                "its parts: give it another name"
             )
         only = {family: tuple(members)} if len(members) < len(words) or chosen else {}
         if name in known:
@@ -227,7 +225,7 @@ CORESET = {
 def feature_parameters(
     default: str, known: Family[AbstractFeatures] = GIVEN_FEATURES
 ) -> dict[str, Parameter]:
-    """The parameter ``features``, and the parameters of all kinds of features that are known to a solver."""
+    """Declare ``features`` and the parameters of the solver's ``known`` kinds of features."""
     kinds = [default, *(name for name in known if name != default)]
     parts: dict[str, Parameter] = {}
     takers: dict[str, list[str]] = {}

@@ -23,7 +23,7 @@ from distkern.solvers.risk import Risk
 
 @dataclass(frozen=True)
 class Model:
-    """f(x) = phi(x) coef + intercept with the risk by which it is measured: the operand of passes.
+    """f(x) = phi(x) coef + intercept with its risk: the operand of passes.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Model:
         return values if self.intercept is None else values.astype(np.float64) + self.intercept
 
     def strips(self, block: Block) -> Iterator[Block]:
-        """The rows of a block in strips, as many as are predicted at once."""
+        """The rows of a block in strips that are predicted at once."""
         rows = self.basis.strip_rows(self.coefficients.shape[1])
         for start in range(0, block.n_rows, rows):
             yield block.take(slice(start, start + rows))
@@ -58,9 +58,9 @@ class Sums:
     losses : sum of s_i l_i
     errors : see :meth:`~distkern.solvers.risk.Risk.errors`
     weight : sum of the rows' weights, the divisor of errors
-    gradient : (r, k) in the basis, if the pass was asked for it
-    largest : the largest s_i |phi(x_i)|^2, 0 if it was not wanted
-    balance : see :meth:`~distkern.solvers.risk.Risk.balance`, of passes whose slopes a bound may need
+    gradient : (r, k) in the basis, or None
+    largest : the largest s_i |phi(x_i)|^2, 0 if not computed
+    balance : see :meth:`~distkern.solvers.risk.Risk.balance`, for bounds, or None
     """
 
     losses: float
@@ -96,25 +96,25 @@ class Sums:
 
     @property
     def mean_errors(self) -> NDArray[np.float64]:
-        """Errors by the weight of the rows; NaN where no row has any."""
+        """Errors divided by the weight of the rows; NaN if that is 0."""
         return self.errors / self.weight if self.weight else np.full_like(self.errors, math.nan)
 
     @property
     def mean_gradient(self) -> NDArray[np.float64]:
         """The gradient of the mean loss."""
-        assert self.gradient is not None, "the pass was not asked for the gradient"
+        assert self.gradient is not None, "the pass computes no gradient"
         return self.gradient / self.n_rows
 
     @property
     def mean_balance(self) -> NDArray[np.float64]:
-        """The means over the rows of ``balance``; without outputs if the pass was not asked for it."""
+        """The means over the rows of ``balance``; without outputs if not computed."""
         return np.zeros((2, 0)) if self.balance is None else self.balance / self.n_rows
 
 
 def sums_and_slopes(
     risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True, balance: bool = False
 ) -> tuple[Sums, Floats]:
-    """Sums over some rows, and their s_i dl/df (n_rows, k), empty unless ``slopes``."""
+    """Return sums over some rows and their s_i dl/df (n_rows, k), empty unless ``slopes``."""
     targets, weights = risk.targets(rows), risk.weights(rows)
     losses = float(risk.values(predictions, targets, weights).sum())
     weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
@@ -128,31 +128,31 @@ def sums_and_slopes(
 
 
 def measure_gradient(block: Block, model: Model) -> Sums:
-    """Losses, errors and gradient over a block; an intercept must be one of the functions."""
+    """Return losses, errors and gradient over a block; an intercept must be one of the functions."""
     found = _Strips(block, model)
     gradient = model.basis.gradient(block.features, model.coefficients, found.slopes)
     return replace(found.sums, gradient=gradient, balance=found.balance)
 
 
 class _Strips:
-    """Slopes of the tiles of a block, in order, and losses summed over strips of several tiles.
+    """Slopes of a block's tiles, in order, with losses summed over strips of several tiles.
 
-    A tile is short, and summing the losses of each would take as long as the products. A tile that would
-    reach beyond a strip begins the next one.
+    Tiles are so short that summing the losses of each would take as long as the products. A tile that exceeds
+    its strip starts the next one.
     """
 
     def __init__(self, block: Block, model: Model) -> None:
         self._block, self._risk = block, model.risk
         self._rows = model.basis.strip_rows(model.coefficients.shape[1])
         self._sums = Sums.none(model.risk)
-        #: sums for bounds, where a constant function is not regularised
+        #: sums for bounds, if a constant function is not regularised
         self.balance = np.zeros((2, model.risk.n_outputs)) if model.basis.n_constant else None
-        # the strip that is filled: its first row, how many rows it has already, and how many fit
+        # the current strip: its first row, rows filled, and capacity
         self._first = self._filled = self._room = 0
 
     @property
     def sums(self) -> Sums:
-        """The sums over all rows of the block, once all slopes have been taken."""
+        """The sums over all rows of the block, once all slopes were computed."""
         self._close()
         return self._sums
 
@@ -188,7 +188,7 @@ class _Strips:
 
 
 def measure(block: Block, model: Model) -> Sums:
-    """The losses and errors of a block."""
+    """Return the losses and errors of a block."""
     parts = (
         sums_and_slopes(model.risk, strip, model.predictions(strip.features), slopes=False)[0]
         for strip in model.strips(block)
@@ -197,15 +197,15 @@ def measure(block: Block, model: Model) -> Sums:
 
 
 def held_out(model: Model | None, cost: Cost) -> Reduce[Sums]:
-    """The pass that measures the error on the test split."""
+    """The pass that measures the held-out rows."""
     return Reduce("held out", measure, Sums.add, model, split="test", cost=cost, measures_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredState:
-    """Fields of every solver's state: the stages done, and the figures of the model after them.
+    """Fields of every solver's state: stages done and the figures of the model after them.
 
-    ``searched``: what a :class:`~distkern.choose.values.Searched` has chosen; else empty.
+    ``searched``: the values chosen by a :class:`~distkern.choose.values.Searched`, or empty.
     """
 
     stage: int = 0
@@ -215,12 +215,11 @@ class MeasuredState:
     searched: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     def with_figures(self, figures: Figures, **changes: Any) -> Self:
-        """The state with other figures, and other changes."""
+        """The state with new figures and other changes."""
         changes |= {"train_error": figures.train_error, "test_error": figures.test_error}
         return replace(self, objective=figures.objective, **changes)
 
     def measures(self, model_size: int, extra: dict[str, float], **more: Any) -> Measures:
-        """The measures of the state."""
         return Measures(self.objective, self.train_error, self.test_error, model_size, extra, **more)
 
 
@@ -231,9 +230,9 @@ class Figures:
     Attributes
     ----------
     sums : over the training rows
-    objective : the regulariser and the mean loss
-    train_error, test_error : rates of errors, or mean squared errors
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    objective : the regulariser plus the mean loss
+    train_error, test_error : error rates, or mean squared errors
+    absolute_errors : (2,) mean absolute errors of training and held-out rows, NaN for classes
     """
 
     sums: Sums
@@ -246,7 +245,7 @@ class Figures:
 def measured(
     problem: Problem, train: Reduce[Sums], held_out: Reduce[Sums], regulariser: float, strength: float = 1.0
 ) -> Steps[Figures]:
-    """Make a pass over the training rows and, if there are held-out ones, one over those.
+    """Measure the training rows in one pass and the held-out rows, if any, in another.
 
     The objective is ``regulariser`` + ``strength`` times the mean loss.
     """
@@ -257,7 +256,7 @@ def measured(
 def figures_of(
     problem: Problem, sums: Sums, held_out: Reduce[Sums], regulariser: float, strength: float = 1.0
 ) -> Steps[Figures]:
-    """Figures of a model whose sums over the training rows are known; held-out rows, if any, take a pass.
+    """Return the figures of a model from its sums over the training rows; held-out rows, if any, take a pass.
 
     The objective is ``regulariser`` + ``strength`` times the mean loss.
     """
@@ -278,7 +277,7 @@ def figures_of(
 
 
 def zero_figures(problem: Problem, risk: Risk) -> Steps[Figures]:
-    """The figures of the model 0, for which no features are made."""
+    """Return the figures of the model 0, which needs no features."""
     train, test = (zero_pass(problem, risk, split) for split in ("train", "test"))
     return (yield from measured(problem, train, test, 0.0))
 
@@ -300,7 +299,7 @@ def _measure_zero(block: Block, risk: Risk) -> Sums:
 
 
 def with_largest(sums: Sums, block: Block, model: Model) -> Sums:
-    """The sums of a block, with the largest s_i |phi(x_i)|^2."""
+    """Add to the sums of a block the largest s_i |phi(x_i)|^2."""
     weights, squares = model.risk.weights(block), model.basis.row_squares(block.features)
     return replace(sums, largest=float((squares if weights is None else squares * weights).max(initial=0.0)))
 
@@ -309,26 +308,24 @@ State = TypeVar("State", bound=MeasuredState)
 
 
 class AbstractSearchable(AbstractSolver[State]):
-    """A frozen dataclass with the hyperparameters of ``searched`` among its fields or its parts' fields.
+    """A solver whose hyperparameters in ``searched`` are among its fields or its parts' fields.
 
-    The passes of trials are sums, streams and rounds, so that few rows are learned from in a
-    process alone.
+    Trials make only sums, streams and rounds, so that training on few rows stays within one process.
     """
 
-    #: what may be chosen, in the order in which it is
+    #: the values that may be chosen, in the order of the search
     searched: ClassVar[Mapping[str, Choices]] = {}
-    #: other values of its fields for trials, so that the same is chosen under any limit of memory
+    #: field values of trials, so that any memory limit leads to the same choice
     in_trials: ClassVar[Mapping[str, Any]] = {}
     #: most work of all trials together by default, in units of one full run
     worth: ClassVar[float] = 1.0
-    #: rows need not be in random order: samples cover all blocks, some of which may have a single class
+    #: whether rows may be sorted: samples cover all blocks, some of which may have a single class
     rows_in_any_order: ClassVar[bool] = False
 
     def stand_in(self) -> AbstractSearchable[Any]:
-        """The solver of trials, with the names of ``searched``: this one, or one with about the same model
-        and fewer functions."""
+        """The solver of trials, with the names of ``searched``: this one or one with fewer functions."""
         return with_values(self, self.in_trials)
 
     @abstractmethod
     def model(self, problem: Problem, state: State) -> Model:
-        """f of a state, with its risk."""
+        """The model of a state."""

@@ -1,7 +1,7 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-The paper has the squared hinge and an exact line search; :class:`Newton` defines F, H and g. The paper is at
-the left, ours at the right:
+The paper has the squared hinge and an exact line search; :class:`Newton` defines F, H and g. The paper is on
+the left, our code on the right:
 
     w <- 0                                       AbstractExplicit.init
     repeat:                                      Newton.stage, whose steps are of ByMatrices.descent
@@ -11,8 +11,8 @@ the left, ours at the right:
         t <- argmin of F(w + t d)                descend(): t = 1 unless that is too long
         w <- w + t d                             there, up to 12 steps from one H, which BFGS corrects
 
-Where H is too large, :class:`~distkern.solvers.newton_products.ByProducts` solves by conjugate gradients,
-whose products with H are passes.
+If H is too large, :class:`~distkern.solvers.newton_products.ByProducts` solves by conjugate gradients; its
+products with H are passes.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.targets import TargetScale, target_scale
 
 _FEATURES = feature_parameters("nystroem")
-#: this factor times the mean of l'' |z|^2 / n_rows is added to a matrix, so that steps are not too long in
-#: directions of which its rows show little curvature
+#: this factor times the mean of l'' |z|^2 / n_rows is added to a matrix, to shorten steps in directions in
+#: which its rows show little curvature
 _DAMPING = 0.3
-#: factors of the damping after a stage with matrices of all rows, and after one with many steps too long
+#: factors of the damping after a stage with matrices of all rows, and after one with many shortened steps
 _LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
-#: passes for each step above which many steps were too long
+#: passes per step above which many steps were too long
 _MANY = 1.5
-#: share of the tolerance at which steps end, and times the tolerance up to which steps are not damped
+#: share of the tolerance at which steps end, and multiple of it up to which steps are not damped
 _STEP_TOLERANCE, _NEAR = 0.3, 30.0
-_STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
+_STUCK = "no step lowers the objective further in the precision of the features: set a larger nu, or tol"
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class NewtonState(FeatureState):
 
     Attributes
     ----------
-    upper : bound of what the objective is above its minimum
-    steps : of the last stage; steps of conjugate gradients where it made no matrix
-    sampled : whether the last stage's matrix was made from a sample of rows
-    damping : added to nu in matrices of steps that are far from the minimum
+    upper : upper bound of the objective's distance to its minimum
+    steps : steps of the last stage; conjugate gradient steps if it made no matrix
+    sampled : whether the last stage's matrix came from a sample of rows
+    damping : added to nu in matrices for steps far from the minimum
     gradient : in the coordinates of the matrices; without rows before the first stage
-    balance : (2, k) means for bounds, see :class:`~distkern.solvers.bounds.FreeConstant`; else (2, 0)
-    gram, slopes, ones, totals : sums over the rows, where a stage of the square loss has made the matrix of
-        all rows for up to 2,048 functions, see :class:`~distkern.solvers.newton_sums.RowSums`
-    pivots : of the coordinates of these sums
+    balance : (2, k) means for bounds, see :class:`~distkern.solvers.bounds.FreeConstant`, or (2, 0)
+    gram, slopes, ones, totals : sums over the rows, if a stage of the square loss made the matrix of all rows
+        for up to 2,048 functions, see :class:`~distkern.solvers.newton_sums.RowSums`
+    pivots : pivots of the coordinates of these sums
     """
 
     upper: float
@@ -93,59 +93,57 @@ class NewtonState(FeatureState):
 class Newton(AbstractExplicit[NewtonState]):
     """Newton's method over Nystroem, random or linear features.
 
-    Minimises F(w) = nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k). In one pass, a stage makes the
+    Minimises F(w) = nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k). In one pass, a stage sums the
     gradient g and, for each output j, the block H_j of the Hessian at its w,
 
         H_j = Z' diag(s l_jj'') Z / n + nu I,    g_j = Z' (s l_j') / n + nu w_j,
 
-    with the generalised second derivative where l' has kinks (Mangasarian 2002). It factorises H and takes
-    steps w <- w - t B g, a pass each, where B is H^-1 corrected by BFGS and t = 1 unless that is too long,
-    see :func:`~distkern.solvers.descent.descend`. The steps end near the tolerance, or once they have taken
-    1.5 times as long as the next matrix would, after 8 to 12 of them. Products are in the precision of the
-    rows, sums in float64.
+    with the generalised second derivative at kinks of l' (Mangasarian 2002). It factorises H and takes steps
+    w <- w - t B g, one pass each, where B is H^-1 corrected by BFGS and t = 1 unless that is too long, see
+    :func:`~distkern.solvers.descent.descend`. The steps end near the tolerance, or after 8 to 12 of them,
+    once they took 1.5 times as long as the next matrix would. Products are in the precision of the rows, sums
+    in float64.
 
-    A run converges by a bound of F - min F. A stage begins with the Hessian H at w, without damping, and
-    d = -H^-1 g. If g' H^-1 g / 2 is within the tolerance, a pass makes the duality gap at the slopes
-    l' + l'' z d, see :mod:`~distkern.solvers.bounds`: it holds however far the minimum is. For the square
-    loss g' H^-1 g / 2 is the distance itself. Where no conjugate is known (softmax), |g|^2 / (2 nu) decides.
-    Slopes are moved to the mean 0 that a constant asks for which nu does not count, see
+    Convergence is decided by a bound of F - min F. A stage starts with the undamped Hessian H at w and d =
+    -H^-1 g. If g' H^-1 g / 2 is within the tolerance, a pass computes the duality gap at the slopes l' + l''
+    z d, see :mod:`~distkern.solvers.bounds`; it holds at any distance from the minimum. For the square loss
+    g' H^-1 g / 2 is the distance itself. For losses without a known conjugate (softmax), |g|^2 / (2 nu)
+    decides. An unregularised constant requires slopes of mean 0, see
     :class:`~distkern.solvers.bounds.FreeConstant`; a pass sums the norms of rows for that.
 
-    From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
-    max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
-    of more than 2,048 functions, where that saves time. They are damped by 0.3 / |S| times the mean of
-    l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times the
-    curvature of most of them, each in its own, see
-    :class:`~distkern.maths.bases.coordinates.ColumnCoordinates`. The first stage begins at the minimum on
-    the sample and keeps the BFGS corrections from there. Matrices of all rows are damped too, from the
-    second stage on and ever less, and not near the minimum. A sample's matrix may overstate H, so the bound
-    is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two stages with samples do not meet the
-    tolerance (for the square loss, one), matrices are of all rows from then on, where these take less than 8
-    passes.
+    From 4 max(4096, 4 r) rows on, matrices come from a sample S (Erdogdu and Montanari 2015) of max(4096, 4
+    r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only with more than
+    2,048 functions, if that saves time. They are damped by 0.3 / |S| times the mean of l'' |z|^2 at w = 0. If
+    linear columns have such different units that this is a hundred times the curvature of most of them, each
+    is damped in its own, see :class:`~distkern.maths.bases.coordinates.ColumnCoordinates`. The first stage
+    starts at the minimum over the sample and keeps the BFGS corrections from there. Matrices of all rows are
+    damped too, from the second stage on, less in each stage and not at all near the minimum. A sample's
+    matrix may overstate H, so the bound is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two
+    stages with samples do not meet the tolerance (one for the square loss), later matrices use all rows if
+    that takes less than 8 passes.
 
     The first stage makes one matrix for all outputs: at w = 0 losses of classes have equal curvatures, and
-    losses of real targets take the bound of l''. Later stages make k. The square loss has one Hessian, whose
-    step ends at the minimum, up to rounding. Losses that couple their outputs (softmax) take the blocks H_j
-    times k / (k - 1).
+    losses of real targets use the bound of l''. Later stages make k. The square loss has a single Hessian,
+    and its step ends at the minimum, up to rounding. For losses that couple their outputs (softmax), the
+    blocks H_j are multiplied by k / (k - 1).
 
-    Nystroem features are not made: it works on the kernels k(L, x), in the norm of K_LL, and
-    orthonormalises as many as single precision asks for, see
-    :class:`~distkern.maths.bases.coordinates.KernelCoordinates`. It so keeps directions of the landmarks
-    that the features of other solvers leave out, whose eigenvalues are below 1e-7 of the largest, and its
-    objective may be lower than theirs in the fifth digit. :class:`ByProducts` replaces matrices by
-    products.
+    Nystroem features are not built: the solver works on the kernels k(L, x), in the norm of K_LL, and
+    orthonormalises as many as single precision requires, see
+    :class:`~distkern.maths.bases.coordinates.KernelCoordinates`. It thus keeps directions of the landmarks
+    that the features of other solvers drop (eigenvalues below 1e-7 of the largest), and its objective may be
+    lower than theirs in the fifth digit. :class:`ByProducts` replaces matrices by products.
 
-    An update for the square loss adds the sums of new rows to those that the first stage has made of all
-    rows, and ends at the minimum over old and new ones, see :class:`~distkern.solvers.newton_sums.BySums`.
-    For other losses it begins at the model, with a matrix for each output, over all rows.
+    An update for the square loss adds the sums over new rows to the saved sums over all old rows and ends at
+    the minimum over both, see :class:`~distkern.solvers.newton_sums.BySums`. For other losses it starts at
+    the model, with a matrix for each output, over all rows.
     """
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
     stages: int = parameter(
         10,
         Whole(),
-        help="at most this many; each makes a Gram matrix or one for each output, of a sample or of all "
-        "rows, or products",
+        help="at most this many; each makes a Gram matrix, or one per output, of a sample or of all rows, or "
+        "products",
     )
     tol: float = parameter(
         1e-3,
@@ -155,14 +153,14 @@ class Newton(AbstractExplicit[NewtonState]):
     hessian: str = parameter(
         "auto",
         Words("auto", "matrix", "products"),
-        help="matrix: Gram matrices; products: conjugate gradients, whose every step is a pass; auto: "
-        "products where matrices do not fit memory_limit, or are of more than 8192 features without one",
+        help="matrix: Gram matrices; products: conjugate gradients, one pass a step; auto: products if "
+        "matrices exceed memory_limit, or without one if there are more than 8192 features",
         features=tuple(GIVEN_FEATURES.where(lambda kind: not kind.needs_matrix)),
     )
     memory_limit: int | None = parameter(
         MEMORY_LIMIT.default,
         *MEMORY_LIMIT.kinds,
-        help="memory of a process that trains, as '512MiB' or in bytes; of a job its memory_limit",
+        help="memory of a training process, as '512MiB' or in bytes; in jobs the job's memory_limit",
     )
 
     name = "newton"
@@ -172,7 +170,7 @@ class Newton(AbstractExplicit[NewtonState]):
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", CURVED_LOSSES.where(SUPERVISED)),
         **_FEATURES,
-        # a matrix of so many landmarks takes the time of a few passes
+        # a matrix for this many landmarks takes the time of a few passes
         "n_landmarks": replace(
             _FEATURES["n_landmarks"], default=1024, kinds=(Whole(),), help="at most this many landmarks"
         ),
@@ -186,20 +184,20 @@ class Newton(AbstractExplicit[NewtonState]):
         super().__post_init__()
         if self.takes_products and self.features.needs_matrix:
             raise InputError(
-                f"'products' is not for {self.features.name} features, whose norm takes a matrix of them",
+                f"'products' does not support {self.features.name} features, whose norm needs a matrix",
                 where="hessian",
                 hint="use hessian='matrix', or features='random'",
             )
 
     @property
     def identity(self) -> dict[str, Any]:
-        # the limit changes nothing where there are matrices
+        # the limit does not affect matrices
         limit = self.memory_limit if self.takes_products else None
         return {"hessian": "products" if self.takes_products else "matrix", "memory_limit": limit}
 
     @property
     def takes_products(self) -> bool:
-        """Whether no matrix is made; the estimator has replaced "auto" by what fits the memory."""
+        """Whether no matrix is made; the estimator has replaced "auto" by what fits into memory."""
         return self.hessian == "products"
 
     @property
@@ -209,7 +207,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
     @cached_property
     def sums(self) -> RowSums | None:
-        """The kept sums of the updated model, or None."""
+        """The saved sums of the updated model, or None."""
         return None if self.before is None else RowSums.kept(self.before.solver_state)
 
     @property
@@ -227,7 +225,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
     @property
     def at_model(self) -> PreviousModel | None:
-        # sums say all, wherever it begins
+        # sums determine the minimum, wherever the run starts
         return self.before if self.sums is None else None
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float, TargetScale]]:
@@ -288,8 +286,8 @@ class ByMatrices(NewtonMatrices):
     """The stages that factorise Gram matrices."""
 
     def is_stuck(self, state: NewtonState) -> bool:
-        """Whether another stage would begin with the same matrix as the last."""
-        # the next matrix may be that of all rows
+        """Whether another stage would start with the same matrix as the last."""
+        # the next matrix may use all rows
         if state.stage == 0 or (state.sampled and (state.stage <= 2 or self._risk.loss.is_quadratic)):
             return False
         return state.steps == 0 or self._risk.loss.is_quadratic
@@ -297,7 +295,7 @@ class ByMatrices(NewtonMatrices):
     def descent(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
     ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
-        """The descent, its coefficients, and other fields of the state."""
+        """The descent, its coefficients, and the solver's own fields of the state."""
         # H, g <- Hessian and gradient of F at w, of a sample where that pays
         risk, coordinates = (
             model.risk,
@@ -307,7 +305,7 @@ class ByMatrices(NewtonMatrices):
         at, place = coordinates.inward(state.coefficients), self.place(state.stage)
         schedule, tol = self.schedule(problem, footprint), self._solver.tol
         is_quadratic = self._risk.loss.is_quadratic
-        # a quadratic that a sample has not minimised takes the matrix of all rows
+        # a quadratic that a sample did not minimise needs the matrix of all rows
         sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
         matrices, sums, kept = yield from self.summed(objective, at, place, sample)
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
@@ -319,7 +317,7 @@ class ByMatrices(NewtonMatrices):
             start = Point(at, state.objective, state.gradient, None, state.balance)
         elif place:
             start = yield from objective.point(at)
-        # of a parabola its own matrix says all
+        # the matrix of a parabola determines everything
         says_all, length = is_quadratic and sample is None, None
         if not says_all:
             length = yield from length_of(problem, model, footprint)
@@ -337,17 +335,17 @@ class ByMatrices(NewtonMatrices):
             if bound <= enough:
                 return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
             is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
-        # d <- -H^-1 g, by H with what damps it
+        # d <- -H^-1 g, by the damped H
         shift, diagonal = 0.0, np.zeros((0, 1))
         if not is_near:
-            # fewer rows ask for more damping
+            # fewer rows need more damping
             fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
             shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
         damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
         metric = self.metric(damped, matrices)
         if sample is not None and not (state.stage or place):
             zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
-            # the corrections by steps on the sample are kept for all rows
+            # keep the corrections from steps on the sample
             of_sample = yield from descend(
                 damped.point, zero, metric, SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
             )
@@ -365,7 +363,7 @@ class ByMatrices(NewtonMatrices):
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
-            # nearer to the minimum it is known which rows have curvature
+            # near the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
         if says_all:
             bound = metric.decrement(found.point.gradient)

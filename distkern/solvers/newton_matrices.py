@@ -1,4 +1,4 @@
-"""The matrices of Newton's method: how they are summed, damped and inverted."""
+"""The matrices of Newton's method: sums, damping and inverses."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from distkern.solvers.sample import RowSample
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
-#: most bytes of Gram matrices that one pass returns: half a matrix of 5,800 functions
+#: most bytes of Gram matrices returned by a pass: half a matrix for 5,800 functions
 _STRIP_BYTES = 128 * 2**20
-#: the divisor of a memory limit that bounds a strip
+#: a memory limit divided by this bounds a strip
 _STRIPS_OF_LIMIT = 64
 #: most steps on the sample
 SAMPLE_STEPS = 8
@@ -48,10 +48,10 @@ class Objective:
 
     Attributes
     ----------
-    nu : weight of the regulariser, with what damps it
+    nu : weight of the regulariser, including damping
     model : at any coefficients
-    diagonal : (r, 1) weights d_j of a further sum_j d_j c_j^2 / 2; without rows where there is none
-    sample : of which rows the losses are summed; None for all
+    diagonal : (r, 1) weights d_j of an additional sum_j d_j c_j^2 / 2; without rows if there is none
+    sample : sample of rows for the losses; None for all
     """
 
     nu: float
@@ -79,7 +79,7 @@ class Objective:
 
 
 class NewtonMatrices:
-    """The Gram matrices of a stage of Newton's method, their inverses, and bounds by them."""
+    """The Gram matrices of a stage of Newton's method, their inverses, and bounds derived from them."""
 
     def __init__(self, solver: Newton) -> None:
         self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
@@ -93,7 +93,7 @@ class NewtonMatrices:
         enough: float,
         free: FreeConstant | None,
     ) -> Steps[float]:
-        """An upper bound of F(w) - min F, by Newton's step at w with a matrix ``overstated`` by a factor."""
+        """Bound F(w) - min F from above by Newton's step at w with a matrix ``overstated`` by a factor."""
         step = -metric.plain(at.gradient)
         bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, free)
         decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
@@ -107,7 +107,7 @@ class NewtonMatrices:
             Direction(objective.model, objective.coordinates.outward(step)),
             step,
             objective.nu,
-            # the residual of a sample's step is not known, and nor is the residual by nu alone
+            # the residual of a sample's step is unknown
             metric.decrement if overstated > 1.0 else None,
             free=free,
         )
@@ -116,7 +116,7 @@ class NewtonMatrices:
     def summed(
         self, objective: Objective, at: Array, place: int, sample: RowSample | None
     ) -> Steps[tuple[list[Array], Sums, dict[str, Any]]]:
-        """H - nu I at ``at``, the sums that were made with it, and fields of the state that are kept."""
+        """Return H - nu I at ``at``, the sums from the same passes, and saved fields of the state."""
         own, risk = objective.coordinates.basis, objective.model.risk
         grams = self.grams(place, own.size, sample)
         of_matrix = replace(objective.footprint, size=own.size)
@@ -133,7 +133,7 @@ class NewtonMatrices:
         return matrices, sums, kept
 
     def metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
-        """The inverse of the damped matrices; overwrites them."""
+        """Return the inverse of the damped matrices; overwrites them."""
         if len(damped.diagonal):
             for matrix in matrices:
                 matrix[np.diag_indices(len(matrix))] += damped.diagonal[:, 0]
@@ -142,7 +142,7 @@ class NewtonMatrices:
         return BoundedMetric(self.inverse(damped.coordinates.basis, matrices, damped.nu), apart=apart)
 
     def place(self, stage: int) -> int:
-        """0 where one matrix does for all outputs: at w = 0, and for the square loss in the first stage."""
+        """The stage, or 0 if one matrix serves all outputs: at w = 0, and in the first of the square loss."""
         at_zero = self._solver.at_model is None or self._risk.loss.is_quadratic
         return stage if at_zero else max(stage, 1)
 
@@ -180,7 +180,7 @@ class NewtonMatrices:
         return passes
 
     def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:
-        """Rows of the matrices, and the number of steps that follow."""
+        """Rows of the matrices and the number of steps after each."""
         return Schedule(problem, footprint, self._risk.n_outputs, self._risk.loss.is_quadratic)
 
     def grams(self, stage: int, size: int, sample: RowSample | None) -> Grams:
@@ -190,7 +190,7 @@ class NewtonMatrices:
             weigh = with_ones
         most = _STRIP_BYTES
         if self._solver.memory_limit is not None:
-            # whole blocks of columns, so that the bits do not depend on the limit
+            # in whole blocks of columns, so that the bits do not depend on the limit
             most = min(
                 most, max(self._solver.memory_limit // _STRIPS_OF_LIMIT, COLUMNS * size * n_matrices * 8)
             )
@@ -202,12 +202,12 @@ class NewtonMatrices:
         if stage:
             return loss.coupling(outputs)
         if loss.target_kind == "real":
-            # far targets may have no curvature, so a bound is taken
+            # outlying targets may have no curvature, so use the bound
             return loss.curvature
         return loss.coupling(outputs) * float(loss.row_curvatures(offset[None], np.zeros((1, outputs))).max())
 
     def inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
-        """g -> H^-1 g, in the memory of the matrices."""
+        """Return g -> H^-1 g, computed in the memory of the matrices."""
         basis.add_metric(matrices, nu)
         least = _LEAST[basis.dtype.itemsize]
         solves = [solved(matrix, 0.0, overwrite=True, least=least) for matrix in matrices]

@@ -1,4 +1,4 @@
-"""Newton's method by products with the Hessian, a pass each, where matrices do not fit."""
+"""Newton's method by products with the Hessian, one pass each, for matrices that do not fit into memory."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ if TYPE_CHECKING:
 MOST_PRODUCTS = 40
 #: usual products of a stage, for the plan
 _PRODUCTS = 8
-#: (r, k) arrays that the driver holds
+#: (r, k) arrays held by the driver
 _VECTORS = 12
-#: share of what conjugate gradients have gained that they may leave
+#: remaining decrease at which conjugate gradients stop, as a share of the decrease so far
 _LEFT = 0.5
-#: products before that is asked; share of the gain that is rounding
+#: products before that test; share of the decrease that is rounding
 _LEAST_PRODUCTS, _NOTHING = 4, 1e-15
-#: share of the tolerance that a closed bound may leave
+#: share of the tolerance at which a closed bound stops them
 _CLOSED = 0.3
 
 
 class ByProducts:
-    """The stages of Newton's method that take truncated steps by conjugate gradients.
+    """The stages of Newton's method with truncated conjugate gradient steps.
 
     A product H v = Z' (s l'' Z v) / n + nu v is a pass (with all blocks of softmax), and a last pass tries
-    the step. The preconditioner is the Hessian of q rows, see :class:`SampledProducts`. They stop after about
-    two thirds of the quadratic's decrease; for the square loss, and near the minimum, once
-    |residual|^2 / (2 nu) shows that hardly anything is left. The memory is r k numbers and (k + 2) q^2.
+    the step. The preconditioner is the Hessian over q rows, see :class:`SampledProducts`. Conjugate gradients
+    stop after about two thirds of the quadratic's decrease; for the square loss and near the minimum they
+    stop once |residual|^2 / (2 nu) shows that little is left. The memory is r k numbers and (k + 2) q^2.
     """
 
     def __init__(self, solver: Newton) -> None:
         self._solver = solver
 
     def is_stuck(self, state: NewtonState) -> bool:
-        """Whether the last stage has found no step."""
+        """Whether the last stage found no step."""
         return state.stage > 0 and state.steps == 0
 
     def descent(
@@ -107,14 +107,14 @@ class ByProducts:
 
 
 def product_pass(problem: Problem, operand: Direction | None, footprint: Footprint) -> Reduce[Array]:
-    """Z' (s l'' (Z v)), (r, k), with the second derivatives at a model."""
+    """The pass that sums Z' (s l'' (Z v)), (r, k), with second derivatives at a model."""
     cost = pass_cost(replace(problem, n_outputs=2 * problem.n_outputs), footprint, 2)
     cost = replace(cost, result_bytes=cost.result_bytes // 2)
     return Reduce("Hessian product", multiplied, operator.add, operand, cost=cost)
 
 
 def multiplied(block: Block, operand: Direction) -> Array:
-    """The product over a block of rows."""
+    """Return the product over a block of rows."""
     model, n_outputs = operand.model, operand.direction.shape[1]
     # the curvature of a quadratic does not depend on the model
     is_quadratic = model.risk.loss.is_quadratic
@@ -131,13 +131,13 @@ def multiplied(block: Block, operand: Direction) -> Array:
 def product_outlines(
     problem: Problem, footprint: Footprint, risk: Risk, stages: int, limit: int | None
 ) -> list[Outline]:
-    """The passes of a run, about."""
+    """The passes of a run, approximately."""
     if risk.loss.is_quadratic:
-        # the second one makes up for rounding
+        # the second one corrects rounding
         stages = min(stages, 2)
     n_rows = rows_of(problem, footprint.size, risk.n_outputs, limit)
     held = preconditioner_bytes(problem, footprint, risk.n_outputs, n_rows)
-    # the model, its gradient, the step and what conjugate gradients go by
+    # the model, its gradient, the step and the vectors of conjugate gradients
     held += _VECTORS * 8 * footprint.size * risk.n_outputs + footprint.process_bytes
     footprint = replace(footprint, driver_bytes=footprint.driver_bytes + held)
     drawn = sampled_pass(problem, n_rows)
@@ -166,20 +166,21 @@ def truncated_step(
     zero: float,
     length: float | None = None,
 ) -> Steps[Descent]:
-    """Conjugate gradients, which stop early (Dembo and Steihaug 1983), and a step in their direction.
+    """Take a step in the direction of truncated conjugate gradients (Dembo and Steihaug 1983).
 
     Parameters
     ----------
     model : at the start
     start : measured there if it has no gradient
-    measure : the objective and the gradient, a pass
-    solve : P^-1, about the inverse Hessian there
-    tolerance : share of zero - F, with the objective ``zero`` of the model 0, that may be left
+    measure : the objective and the gradient, one pass
+    solve : P^-1, approximately the inverse Hessian there
+    tolerance : remaining distance to the minimum as a share of zero - F
+    zero : objective of the model 0
     length : see :class:`~distkern.solvers.bounds.FreeConstant`; None without a constant
 
     Returns
     -------
-    ``steps`` are the products, 0 if nothing in the direction is lower.
+    the descent, with the number of products as ``steps``, 0 if no point in the direction is lower
     """
     is_quadratic = model.risk.loss.is_quadratic
     if not len(start.gradient):
@@ -209,7 +210,7 @@ def truncated_step(
         return Descent(start, gradient_bound(nu, start.gradient, free=free(start)), 0, found.products)
     bound, left = gradient_bound(nu, after.gradient, free=free(after)), tolerance * (zero - after.value)
     if bound > left >= found.gained + found.left and knows_gaps(model.risk):
-        # of the start, from which the step went down
+        # a bound at the start, from which the step descended
         plain = Coordinates(model.basis)
         along = Direction(model, found.step)
         of_step = yield from step_bound(
@@ -221,15 +222,15 @@ def truncated_step(
 
 @dataclass(frozen=True)
 class Solved:
-    """Where conjugate gradients have led.
+    """The result of conjugate gradients.
 
     Attributes
     ----------
     step : d, (r, k)
     residual : -g - H d, (r, k)
-    gained : what the parabola is lower by there
-    left : bound of what its minimum is lower than that
-    products : made
+    gained : decrease of the parabola at d
+    left : bound of its remaining decrease
+    products : products made
     """
 
     step: Array
@@ -250,21 +251,22 @@ def conjugate_gradients(
     most: int,
     together: bool,
 ) -> Steps[Solved]:
-    """Towards the minimum of g . d + d . H d / 2, each step a product with H >= nu I.
+    """Approach the minimum of g . d + d . H d / 2, one product with H >= nu I a step.
 
-    The steps follow Hestenes and Stiefel (1952). They end where |residual|^2 / (2 nu), which bounds
-    what is left, is small beside ``enough``; with a ``share``, while there is more than that to gain, once
-    what is left seems to be this share of what has been gained: j times the gain of the j-th step (Nash and
-    Sofer 1990), or half the residual's square by P, if that is more.
+    The steps follow Hestenes and Stiefel (1952). They end once |residual|^2 / (2 nu), which bounds the
+    remaining decrease, is small relative to ``enough``. With a ``share`` they also end, if more than that can
+    be gained, once the remaining decrease is about this share of the decrease so far: it is estimated by j
+    times the gain of the j-th step (Nash and Sofer 1990) or half the residual's square by P, whichever is
+    larger.
 
     Parameters
     ----------
     product : H p, (r, k)
     gradient : g, (r, k)
-    solve : P^-1, about H^-1
-    enough : what may be left, for what has been gained
-    most : products
-    together : H mixes the outputs; else each of them has steps of its own
+    solve : P^-1, approximately H^-1
+    enough : acceptable remaining decrease as a function of the decrease so far
+    most : most products
+    together : H couples the outputs; otherwise each output has its own steps
     """
     axes = "ij,ij->" if together else "ij,ij->j"
     step, residual = np.zeros_like(gradient), -gradient
@@ -280,7 +282,7 @@ def conjugate_gradients(
         last = 0.5 * float(np.sum(length * slope))
         gained, left = gained + last, gradient_bound(nu, residual)
         towards = solve(residual)
-        # the change of the residual beside it makes up for products that are rounded
+        # using the change of the residual makes up for rounded products
         turn = np.einsum(axes, residual - before, towards) / np.where(slope > 0, slope, np.inf)
         slope = np.einsum(axes, residual, towards)
         direction = towards + turn * direction
@@ -291,24 +293,24 @@ def conjugate_gradients(
     return Solved(step, residual, gained, left, number)
 
 
-#: most sampled rows, and rows for each root of the number of rows, so that their products take about a pass
+#: most sampled rows, and rows per root of the number of rows, so that their products take about one pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
 _ROWS_PER_FUNCTION, _LEAST_ROWS = 4, 1024
-#: rows for each function from which on the spread of every column is known
+#: rows for each function from which the spread of every column is known
 _ROWS_OF_ALL = 16
-#: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
+#: share of the memory limit for matrices of the rows, and bytes without a limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
 _PANEL_NUMBERS, _PANEL_ROWS = 2**20, 256
-#: this factor times the mean of l'' |z|^2 / n_rows is added for directions that the sample does not show
+#: this factor times the mean of l'' |z|^2 / n_rows is added for directions missing from the sample
 _DAMPING = 0.03
 
 
 def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> int:
     """q, bounded by the number of rows and by the memory of q x q products with a factor for each output.
 
-    Four times as many rows as functions show all directions; how much they bend a few functions in units far
-    apart, some hundred do not show.
+    Four times as many rows as functions show all directions; for a few functions with very different units,
+    some hundred rows do not show their curvatures.
     """
     left = _BYTES if limit is None else int(limit * _SHARE)
     fitting = int((left / (8 * (n_outputs + 2))) ** 0.5)
@@ -318,9 +320,9 @@ def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> i
 
 
 def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int, n_rows: int) -> int:
-    """Bytes of the preconditioner: its rows, their products and factors, and the functions being made."""
+    """Bytes of the preconditioner: its rows, their products and factors, and tiles of functions."""
     panel = _panel(footprint.size)
-    # bytes of the functions that are made at a time
+    # bytes of the functions built at a time
     tile = footprint.row_bytes - 2 * (footprint.size - footprint.block_size) * problem.dtype.itemsize
     return bytes_of(
         {
@@ -339,7 +341,7 @@ def _panel(size: int) -> int:
 
 
 def sampled_pass(problem: Problem, n_rows: int) -> Reduce[Block]:
-    """The pass that draws about ``n_rows`` rows."""
+    """The pass that samples about ``n_rows`` rows."""
     return sampling("rows of the preconditioner", problem, sample_of(problem, n_rows))
 
 
@@ -350,8 +352,8 @@ class SampledProducts:
     Attributes
     ----------
     basis : in double precision
-    units : (r, 1) of linear columns that are few or far apart, by which Z is divided here; else (1, 1)
-    means : (r, 1) of linear columns beside a constant one, which are taken from Z here; else (0, 1)
+    units : (r, 1) divisors of Z for linear columns if there are few or their units differ much; else (1, 1)
+    means : (r, 1) subtracted from linear columns next to a constant one; else (0, 1)
     """
 
     rows: Block
@@ -361,7 +363,7 @@ class SampledProducts:
     means: Array
 
     def outward(self, own: Array) -> Array:
-        """T c: coefficients of the functions from coefficients of the centred ones in their units."""
+        """T c: convert coefficients of the centred, scaled functions."""
         return outward(own, self.units, self.means)
 
     def gradient(self, outer: Array) -> Array:
@@ -369,14 +371,14 @@ class SampledProducts:
         return (outer - self.means * outer[-1:] if len(self.means) else outer) / self.units
 
     def inverse(self, coefficients: Array, risk: Risk, nu: float) -> Solve:
-        """g -> P^-1 g with P_j = Z' diag(s l_jj'') Z / q + (nu + damping) I, of each output j, at a model.
+        """Return g -> P^-1 g, P_j = Z' diag(s l_jj'') Z / q + (nu + damping) I for each output j, at a model.
 
         By Woodbury's formula: for A = diag(s l_jj'' / q)^(1/2) and m = nu + damping
 
             P^-1 g = (g - Z' A (m I + A Z Z' A)^-1 A Z g) / m,
 
-        whose products with Z make the functions of the rows anew. With units D and means it is that of Z T,
-        between T and T', of columns around their means in their units: m is added there.
+        whose products with Z build the functions of the rows again. With units D and means, it is applied to
+        Z T, between T and T', so that m is added to centred columns in their units.
         """
         features, basis = self.rows.features, self.basis
         predictions = basis.combine(features, coefficients)
@@ -399,7 +401,7 @@ class SampledProducts:
                 along[:, output] = cho_solve((factor, True), along[:, output])
             inner = inner - self.gradient(basis.transposed(features, roots * along))
             found = self.outward(inner / shifts)
-            # what all outputs share changes no loss of classes, and is 0 at the minimum
+            # a constant shared by all outputs changes no loss of classes, and is 0 at the minimum
             if is_shared:
                 found -= found.mean(axis=1, keepdims=True)
             return found
@@ -408,7 +410,7 @@ class SampledProducts:
 
 
 def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[SampledProducts]:
-    """Draw the rows, in one pass, and multiply their functions.
+    """Sample the rows in one pass and multiply their functions.
 
     Parameters
     ----------
@@ -423,7 +425,7 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
             sums = basis.transposed(rows.features, np.ones((found, 1))) / found
             squares, means = spreads(squares, sums), sums
             means[-1] = 0.0
-        # rows enough show how much every column bends; else only units far apart say more than their noise
+        # enough rows show the curvature of every column; fewer do so only if units differ much
         shows_all = found >= _ROWS_OF_ALL * basis.size
         if shows_all or holds_most(_DAMPING * float(squares.sum()) / found, squares):
             units = np.sqrt(np.where(squares > 0, squares, squares.mean()))
@@ -437,7 +439,7 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
 
 
 def outward(own: Array, units: Array, means: Array) -> Array:
-    """Coefficients of linear functions from coefficients of centred columns in their units."""
+    """Convert coefficients of centred, scaled columns to coefficients of linear functions."""
     found: Array = own / units
     if len(means):
         found[-1] -= (means * found).sum(axis=0)

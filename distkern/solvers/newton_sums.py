@@ -1,10 +1,10 @@
-"""Newton's method for the square loss by sums over rows, to which the sums of new rows are added.
+"""Newton's method for the square loss by sums over rows, for updates with new rows.
 
 For the square loss, of curvature c, the losses of rows are a parabola,
 
     sum_i s_i l(z_i w, y_i) = c/2 w' A w + G . w + L,    A = Z' S Z,  G and L slopes and losses at w = 0,
 
-so that what is kept of them says where the minimum over old and new rows is.
+so the saved sums determine the minimum over old and new rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from distkern.solvers.targets import TargetSummary
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
-#: steps to the minimum of the parabola that is kept
+#: steps to the minimum of the parabola
 _STEPS = 12
 
 
@@ -44,11 +44,11 @@ class RowSums:
     gram : (q, q), A
     slopes : (q, k), G
     ones : (q,), Z' S 1, for real targets, whose centre moves; else (0,)
-    n_rows : rows
-    mean_weight : what their weights are divided by in s
+    n_rows : number of rows
+    mean_weight : divisor of the weights in s
     weight : sum of their weights, without class weights
     losses : L
-    spread : of real targets, sum of the weighted squared distances from their mean
+    spread : for real targets, sum of the weighted squared distances from their mean
     """
 
     gram: Array
@@ -62,7 +62,7 @@ class RowSums:
 
     @classmethod
     def of(cls, gram: Array, sums: Sums, n_outputs: int, mean_weight: float) -> RowSums:
-        """The sums of a pass at w = 0, whose gradient has a column more than there are outputs for Z' S 1."""
+        """The sums of a pass at w = 0; its gradient has one column more than outputs, Z' S 1."""
         assert sums.gradient is not None, "the pass has slopes"
         slopes = np.ascontiguousarray(sums.gradient[:, :n_outputs])
         ones = sums.gradient[:, n_outputs:].reshape(-1)
@@ -85,7 +85,7 @@ class RowSums:
 
     @property
     def fields(self) -> dict[str, Array]:
-        """Arrays that hold them, of the symmetric one the half."""
+        """The sums as arrays, with half of the symmetric one."""
         totals = (self.n_rows, self.mean_weight, self.weight, self.losses, self.spread)
         return {
             "gram": np.concatenate([self.gram[row, : row + 1] for row in range(len(self.gram))]),
@@ -95,12 +95,12 @@ class RowSums:
         }
 
     def targets(self, center: Array) -> TargetSummary:
-        """What the sums say of real targets with this mean."""
+        """The summary of real targets with this mean."""
         mean, apart, none = float(center[0]), float(self.spread > 0), np.zeros(0)
         return TargetSummary(self.weight, mean, self.spread, mean - apart, mean + apart, none, none)
 
     def in_unit(self, curvature: float, shift: float, factor: float, mean_weight: float) -> RowSums:
-        """The sums of targets y' = (y + shift) factor, with weights divided by another mean."""
+        """The sums for targets y' = (y + shift) factor and weights divided by another mean."""
         share = self.mean_weight / mean_weight
         slopes, losses = self.slopes, self.losses
         if shift or factor != 1.0:
@@ -117,7 +117,7 @@ class RowSums:
         )
 
     def added(self, other: RowSums) -> RowSums:
-        """The sums over the rows of both, of one unit and mean weight; ``spread`` is for the caller."""
+        """The sums over the rows of both, in the same unit and mean weight; the caller sets ``spread``."""
         return RowSums(
             self.gram + other.gram,
             self.slopes + other.slopes,
@@ -130,7 +130,7 @@ class RowSums:
         )
 
     def point(self, at: Array, curvature: float, nu: float, metric: Array) -> Point:
-        """The objective and its gradient at ``at``, whose product with the metric is given."""
+        """The objective and its gradient at ``at``, given its product with the metric."""
         bent = curvature * (self.gram @ at)
         losses = self.losses + float(np.einsum("ij,ij->", at, 0.5 * bent + self.slopes))
         norm = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
@@ -145,30 +145,30 @@ def kept_bytes(size: int) -> int:
 
 
 def keeps_sums(solver: Newton, size: int) -> bool:
-    """Whether the first stage keeps the sums of its matrix."""
+    """Whether the first stage saves the sums of its matrix."""
     return solver.risk.loss.is_quadratic and size <= MOST_KEPT
 
 
 class BySums:
     """The stage of :class:`~distkern.solvers.newton.Newton` in an update for the square loss.
 
-    One pass adds the sums of the new rows, whose minimum is found without any other; a second one measures
-    the new rows there. The objective is that over old and new rows.
+    One pass sums over the new rows, which determines the minimum over old and new rows without reading the
+    old ones; a second pass measures the new rows there. The objective is that over old and new rows.
     """
 
     def __init__(self, solver: Newton, kept: RowSums) -> None:
         self._solver, self._kept = solver, kept
 
     def is_stuck(self, state: NewtonState) -> bool:
-        """There is one stage."""
+        """Whether the only stage is done."""
         return state.stage > 0
 
     def descent(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
     ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
-        """The descent, its coefficients, and other fields of the state."""
+        """The descent, its coefficients, and the solver's own fields of the state."""
         solver, before = self._solver, self._solver.before
-        assert before is not None, "sums are those of a model"
+        assert before is not None, "sums come from a model"
         matrices = solver.matrices
         coordinates: Coordinates = yield Derived("coordinates", partial(matrices.coordinates, problem, state))
         own, risk = coordinates.basis, model.risk
@@ -215,42 +215,42 @@ class BySums:
 
 
 def _check_pivots(coordinates: Coordinates, own: Mapping[str, Any]) -> None:
-    """Refuse sums of other functions: where a factor is computed otherwise, landmarks may change places."""
+    """Refuse sums over other functions: with different linear algebra, landmarks may be reordered."""
     if not np.array_equal(coordinates.pivots, own["pivots"]):
         raise InputError(
-            "the linear algebra of this machine orders the landmarks otherwise than that of the machine "
-            "which made the sums",
+            "the linear algebra of this machine orders the landmarks differently from the machine that made "
+            "the sums",
             where="update",
-            hint="update it there, or train on all rows",
+            hint="update the model there, or train on all rows",
         )
 
 
 #: least rows of a sample, and rows for each function
 _LEAST_SAMPLE, _ROWS_PER_FEATURE = 4096, 4
-#: a sample is taken from at least this many times its rows
+#: a sample is used from this many times its rows on
 _PAYS = 4
 #: operations of a sample's matrices, in passes over all rows
 _SAMPLE_PASSES = 0.5
 #: expected steps to the minimum of a quadratic with a sample's matrix
 _PARABOLA_PASSES = 8
-#: functions of all matrices together up to which those of all rows take little
+#: functions of all matrices together up to which matrices of all rows are cheap
 _FEW = 512
-#: stages with matrices of a sample before those of all rows, where these take little
+#: stages with sampled matrices before those of all rows, if the latter are cheap
 _SAMPLED_STAGES = 2
 #: least and most steps from one matrix, and their time in units of the next matrix's
 _LEAST_STEPS, _MOST_STEPS = 8, 12
 _WORTH = 1.5
-#: functions up to which the sums of a quadratic over all rows are kept with a model: half a matrix of 32 MiB
+#: functions up to which the sums of a quadratic over all rows are saved with a model: half a matrix of 32 MiB
 MOST_KEPT = 2048
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Rows of matrices and numbers of steps, which follow from the sizes of a problem alone.
+    """Rows of matrices and numbers of steps, determined by the sizes of a problem.
 
-    A matrix of q rows takes q r^2 operations, a pass over n rows n times those of the r features and 4 r k;
-    an exponential counts as 90. The sample follows Erdogdu and Montanari (2015); its size and the number
-    of steps were measured on nine data sets.
+    A matrix of q rows takes q r^2 operations, a pass over n rows n times those of the r features plus 4 r k;
+    an exponential counts as 90. The sample follows Erdogdu and Montanari (2015); its size and the number of
+    steps were tuned on nine data sets.
 
     Attributes
     ----------
@@ -265,12 +265,12 @@ class Schedule:
     is_quadratic: bool
 
     def sample(self, stage: int) -> RowSample | None:
-        """The rows of a stage's matrices; None for all."""
+        """The sampled rows of a stage's matrices; None for all."""
         return sample_of(self.problem, self.rows(stage)) if self.is_sampled(stage) else None
 
     def is_sampled(self, stage: int) -> bool:
-        """Whether a stage's matrices are made from a sample."""
-        # the matrix of all rows is one pass, and what updates of quadratics go on from
+        """Whether a stage's matrices use a sample."""
+        # the matrix of all rows is one pass, and updates of quadratics need it
         few = self.footprint.size <= MOST_KEPT
         is_next = self.is_quadratic or stage >= _SAMPLED_STAGES
         matrices = self.n_matrices(stage)
@@ -281,11 +281,11 @@ class Schedule:
         return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
 
     def n_matrices(self, stage: int) -> int:
-        """One for all outputs in the first stage, then one for each."""
+        """Number of matrices: one in the first stage, then one for each output."""
         return self.n_outputs if stage and not self.is_quadratic else 1
 
     def rows(self, stage: int) -> int:
-        """Rows of a sample: as many as take half a pass, within the bounds that :class:`Newton` names."""
+        """Rows of a sample: as many as take half a pass, within the bounds stated in :class:`Newton`."""
         worth = _SAMPLE_PASSES * self.problem.n_rows / self._matrix_by_pass
         most = min(worth / (self.n_outputs if stage else 1), self.problem.n_rows / _PAYS)
         return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))

@@ -1,4 +1,4 @@
-"""Offsets of classes: constants beside a model by which mean probabilities are the shares of the classes."""
+"""Offsets of classes: constants that make mean probabilities equal the shares of the classes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.sample import SampledModel, sample_of_every_block
 from distkern.solvers.targets import class_shares
 
-#: rows whose scores are taken, at most, and scores of all outputs
+#: most scored rows, and most scores over all outputs
 _MOST_ROWS, _MOST_SCORES = 2**16, 2**20
 #: first index of the streams of drawn rows
 _SAMPLE = 12
-#: steps, the longest one, and where they end, as a share of the least class
+#: most steps, the longest one, and the gap at which they end, as a share of a class
 _STEPS, _LONGEST, _ENOUGH = 100, 2.0, 1e-9
 
 
@@ -41,15 +41,15 @@ class Scores:
 
 
 def offsets_of_scores(problem: Problem, model: Model, cost: Cost) -> Steps[Array]:
-    """b, (k,), by which the predictions of a model are to be shifted: mean_i s_i l(f(x_i) + b, y_i) is least.
+    """Return the shift b, (k,), of a model's predictions that minimises mean_i s_i l(f(x_i) + b, y_i).
 
-    There mean probabilities of the outputs are the shares of their classes. The scores are of all rows, up to
-    2^16 (fewer of many classes), or of about as many drawn ones.
+    There the mean probabilities of the outputs equal the shares of their classes. Scores come from all rows
+    up to 2^16 (fewer with many classes), or from about as many sampled ones.
 
     Parameters
     ----------
-    model : of a loss with probabilities
-    cost : of predicting a block
+    model : its loss has probabilities
+    cost : cost of predicting a block
     """
     found: Scores = yield offsets_pass(problem, model, cost)
     shares = class_shares(problem, model.risk)
@@ -57,7 +57,7 @@ def offsets_of_scores(problem: Problem, model: Model, cost: Cost) -> Steps[Array
     if shares is None or problem.n_rows <= _n_rows(problem):
         shares = weights @ found.targets
         if not np.all((shares > 0.0) & (shares < 1.0)):
-            # no offset is the best one of a class that no row has
+            # a class without rows has no best offset
             return np.zeros(len(shares))
     return fitted_offsets(found.values, weights, shares, competing=model.risk.loss.target_kind == "classes")
 
@@ -86,23 +86,22 @@ def _scores(block: Block, operand: SampledModel) -> Scores:
     rows, model = operand.rows(block), operand.model
     risk: Risk = model.risk
     parts = [risk.shifted(model.predictions(one.features).astype(np.float64)) for one in model.strips(rows)]
-    weights, targets = risk.weights(rows), risk.targets(rows).astype(np.float64)
     return Scores(
         np.concatenate(parts) if parts else np.zeros((0, risk.n_outputs)),
-        np.maximum(targets, 0.0),
-        np.ones(rows.n_rows) if weights is None else weights,
+        np.maximum(risk.targets(rows).astype(np.float64), 0.0),
+        risk.all_weights(rows),
     )
 
 
 def fitted_offsets(scores: Array, weights: Array, shares: Array, *, competing: bool) -> Array:
-    """b, (k,), with mean probabilities of scores + b that are ``shares``, by Newton's method.
+    """Return b, (k,), such that mean probabilities of scores + b equal ``shares``, by Newton's method.
 
     Parameters
     ----------
     scores : (n_rows, k)
-    weights : (n_rows,), of sum 1
+    weights : (n_rows,), with sum 1
     shares : (k,)
-    competing : the outputs compete (softmax), and b sums to 0; else each has a probability of its own
+    competing : the outputs compete (softmax), and b sums to 0; else each has its own probability
     """
     offsets, reach, before = np.zeros(len(shares)), np.full(len(shares), _LONGEST), np.zeros(len(shares))
     for _ in range(_STEPS):
@@ -112,13 +111,13 @@ def fitted_offsets(scores: Array, weights: Array, shares: Array, *, competing: b
             break
         bends = np.diag(weights @ chances)
         if competing:
-            # of a constant that all outputs share there is none
+            # a constant shared by all outputs has no curvature
             bends -= (chances.T * weights) @ chances - 1.0 / len(shares)
             step = np.linalg.lstsq(bends, -gap, rcond=None)[0]
         else:
             bend = weights @ (chances * (1.0 - chances))
             step = -gap / np.maximum(bend, np.finfo(float).tiny)
-        # steps that turn round were too long
+        # steps that reverse were too long
         reach = np.where(step * before < 0, 0.5 * reach, reach)
         before = np.clip(step, -reach, reach)
         offsets = offsets + before
@@ -127,7 +126,7 @@ def fitted_offsets(scores: Array, weights: Array, shares: Array, *, competing: b
 
 def _chances(scores: Array, *, competing: bool) -> Array:
     if not competing:
-        # no exponent is positive: nothing overflows
+        # no exponent is positive, so nothing overflows
         return np.asarray(np.exp(np.minimum(scores, 0.0)) / (1.0 + np.exp(-np.abs(scores))))
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -1,6 +1,6 @@
 """Pegasos: stochastic subgradients of the primal (Shalev-Shwartz, Singer, Srebro 2007).
 
-The paper, for the hinge loss, is at the left, ours, for every margin loss, at the right:
+The paper, for the hinge loss, is on the left, our code, for every margin loss, on the right:
 
     w_1 <- 0                                      AbstractExplicit.init
     for t = 1 .. T:                               Subgradients.consume, by _steps, the loop of steps_loop
@@ -58,12 +58,12 @@ class PegasosState(CountingState):
 
     Attributes
     ----------
-    vectors : (r + 1, n_outputs); the last row is the intercept's
-    scale, norms : (n_outputs,), the latter the squared norms of the vectors
+    vectors : (r + 1, n_outputs); the intercept is the last row
+    scale, norms : (n_outputs,); norms are the squared norms of the vectors
     early, scale_sum : the weighted sum of the iterates is scale_sum * vectors - early
     total : sum of the iterates' weights
     offset : t0
-    step : t, the updates so far
+    step : t, the steps so far
     intercept : (n_outputs,) of the model
     """
 
@@ -79,11 +79,11 @@ class PegasosState(CountingState):
 
 
 class Iterates(NamedTuple):
-    """w = scale v for every output, and the weighted sum of the iterates, scale_sum v - early.
+    """w = scale v for each output, with scale_sum v - early the weighted sum of the iterates.
 
     Attributes
     ----------
-    v, early : (r + 1, k), the last row is the intercept's
+    v, early : (r + 1, k), the intercept is the last row
     scale, scale_sum : (k,)
     norms : (k,) |v|^2
     total : (1,) sum of the weights
@@ -98,10 +98,10 @@ class Iterates(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Steps of 1 / (lam (offset + t)) over ``batch`` rows, iterates in a ball with weights t^power.
+    """Steps of 1 / (lam (offset + t)) over ``batch`` rows in a ball, with iterates averaged by t^power.
 
-    ``power`` is negative without averaging, ``bias`` the value of the constant feature, ``center`` (k,) the
-    offset of predictions.
+    A negative ``power`` means no averaging. ``bias`` is the value of the constant feature, ``center`` (k,)
+    the offset of predictions.
     """
 
     offset: float
@@ -169,7 +169,7 @@ class Subgradients(AbstractLoop):
 
 
 def shrink(factor: float, w: Any) -> None:
-    """w <- factor w, for all outputs, in O(1) but for a rare flush."""
+    """w <- factor w, for all outputs, in O(1) except for rare flushes."""
     v, early, scale, scale_sum, norms, _ = w
     for j in range(scale.shape[0]):
         scale[j] *= factor
@@ -185,7 +185,7 @@ def shrink(factor: float, w: Any) -> None:
 
 
 def close(step: int, radius: float, power: int, w: Any) -> None:
-    """Project on the ball, and add the iterate to the average with weight step^power."""
+    """Project w on the ball and add it to the average with weight step^power."""
     _, _, scale, scale_sum, norms, total = w
     weight = 0.0
     if power >= 0:
@@ -253,13 +253,13 @@ def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters): 
 
 @cache
 def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bool) -> Callable[..., int]:
-    """Steps of Pegasos on the rows of a piece, ``batch`` rows a step.
+    """Compile the steps of Pegasos over the rows of a piece, ``batch`` rows a step.
 
-    Dense and sparse rows are added up in the same order, so that they give the same bits.
+    Dense and sparse rows are summed in the same order and give the same bits.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece`,
-    :class:`Iterates`, which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it
-    returns the new step.
+    The function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece`, :class:`Iterates`
+    that it updates in place, the :class:`Rule`, the last ``step`` and the loss's parameters; it returns the
+    new step.
     """
     w = tuple_type(Iterates, "f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!")
     rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8 f8[:]!")
@@ -279,14 +279,14 @@ class Pegasos(AbstractStreamed[PegasosState]):
     """Minimises lam/2 |w|^2 + mean_i s_i l(<w, phi(x_i)> + b, y_i), one-vs-rest over the outputs.
 
     w <- (1 - eta_t lam) w - (eta_t / B) sum over the batch of s_i l' phi(x_i), eta_t = 1 / (lam (t0 + t)),
-    and then, as an option, w is projected on a ball that holds the optimum.
+    then w is optionally projected on a ball that holds the optimum.
 
     Deviations: t0 = L / lam for smooth losses, so that no step exceeds 1 / L (L = curvature times the largest
-    s_i |phi(x_i)|^2), and 0 for the hinge as in the paper; the radius of the ball is
-    sqrt(min(max -f l'(f), 2 l(0)) / lam), 1 / sqrt(lam) for the hinge as there; rows are drawn without
+    s_i |phi(x_i)|^2), and 0 for the hinge as in the paper; the ball's radius is
+    sqrt(min(max -f l'(f), 2 l(0)) / lam), the paper's 1 / sqrt(lam) for the hinge; rows are drawn without
     replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
-    its block; the intercept is the weight of a constant feature 1 and regularised with the others. The
-    logistic loss has one beside it that is not: it begins at the log-odds, and is shifted at the end, see
+    its block; the intercept is the regularised weight of a constant feature 1. The logistic loss adds an
+    unregularised one: it starts at the log-odds and is shifted at the end, see
     :func:`~distkern.solvers.offsets.offsets_of_scores`.
     """
 
@@ -298,7 +298,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     batch_size: int = parameter(1, Whole(), help="B, rows of a step")
     stages: int = parameter(5, Whole(), help="the model is measured after each")
     steps_per_stage: int | float | None = rows_of_stage(
-        "one pass, or more where that would be less than 1 / lam steps (at most 2^14 of them)"
+        "one pass, or more if that is less than 1 / lam steps (at most 2^14 of them)"
     )
     projection: bool = parameter(
         True, FLAG, help="project w on the ball that holds the optimum after every step"
@@ -364,16 +364,16 @@ class Pegasos(AbstractStreamed[PegasosState]):
         return few_steps(1.0 / self.lam) * int(self.batch_size)
 
     def radius(self) -> float:
-        """Radius of the ball that holds the optimum; infinite where w is not projected."""
+        """Radius of the ball that holds the optimum; infinite without projection."""
         if not self.projection:
             return math.inf
         loss = margin_loss(self.risk.loss)
         at_zero = float(loss.value(0.0, 1.0, loss.parameters))
-        # with an offset the loss at w = 0 is at most that
+        # with an offset the loss at w = 0 is at most l(0)
         bound = 2.0 * at_zero if loss.has_probabilities else min(loss.norm_bound, 2.0 * at_zero)
         return math.sqrt(bound / self.lam)
 
-    # -- what it measures, with an intercept of its own
+    # -- measuring, with its own intercept
 
     def choice(self, problem: Problem) -> AbstractFeatures:
         return self.features
@@ -406,7 +406,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
 
 
 def _with_intercept(model: Model | None) -> Model | None:
-    """The model; before the first stage its intercept is 0."""
+    """The model, with intercept 0 before the first stage."""
     if model is None or model.intercept is not None:
         return model
     return replace(model, intercept=np.zeros(model.risk.n_outputs))

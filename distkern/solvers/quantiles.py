@@ -1,4 +1,4 @@
-"""Quantiles of a model's scores of all training rows, in bounded memory."""
+"""Quantiles of a model's scores over all training rows, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.sample import Sampled, SampledModel, sample_of_every_block
 from distkern.solvers.targets import TargetSummary
 
-#: most rows with exact quantiles after one pass; of more, a sample of as many brackets the quantiles
+#: most rows with exact quantiles after one pass; with more, a sample of this size brackets the quantiles
 SAMPLED_ROWS = 2**14
 #: bins between the ends of a bracket
 _BINS = 4096
@@ -31,8 +31,8 @@ class Scored(SampledModel):
 
     Attributes
     ----------
-    scores : module-level function of predictions (n_rows, k), the model and their block, (n_rows, k)
-    edges : (k, _BINS + 1) sorted, to count between; None: the scores are summarised
+    scores : module-level function of predictions (n_rows, k), the model and their block; returns (n_rows, k)
+    edges : (k, _BINS + 1) sorted edges to count between; None summarises the scores
     """
 
     scores: Callable[[Floats, Model, Block], Floats]
@@ -41,12 +41,12 @@ class Scored(SampledModel):
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """Weight of the scores up to each edge of a bracket, from the one before.
+    """Weight of the scores in each bin of a bracket.
 
     Attributes
     ----------
-    masses : (k, _BINS + 2), the last of those beyond the last edge
-    largest : (k, _BINS + 2), the largest score that was counted, -inf where there is none
+    masses : (k, _BINS + 2), the last one beyond the last edge
+    largest : (k, _BINS + 2), the largest score in each bin, -inf if it is empty
     """
 
     masses: Array
@@ -58,7 +58,7 @@ class BracketCounts:
         return BracketCounts(first.masses + second.masses, np.maximum(first.largest, second.largest))
 
     def quantile(self, output: int, level: float) -> float:
-        """The largest score of the bin that the quantile is in."""
+        """The largest score in the quantile's bin."""
         masses = self.masses[output]
         place = int(np.searchsorted(np.cumsum(masses), level * float(masses.sum())))
         seen = self.largest[output, : min(place, _BINS) + 1]
@@ -75,12 +75,12 @@ def quantiles_of_scores(
     *,
     sampled: bool,
 ) -> Steps[Array]:
-    """The quantile ``levels[j]`` of the weighted scores of output j, (k,).
+    """Return the quantile ``levels[j]`` of the weighted scores of output j, (k,).
 
-    Quantiles of up to 2^14 training rows are exact. From more rows about so many are drawn from all blocks;
-    unless that is all (``sampled``), a second pass, over all rows, counts them in 4096 bins within 6 standard
-    errors of the sample's quantile. A quantile is then the largest score of its bin, which holds about 10^-5
-    of the rows, or a single score that many rows share.
+    Quantiles of up to 2^14 training rows are exact. Of more rows, about 2^14 are sampled from all blocks;
+    unless the sample's quantiles suffice (``sampled``), a second pass over all rows counts scores in 4096
+    bins within 6 standard errors of them. The result is then the largest score of the quantile's bin, which
+    holds about 10^-5 of the rows, or a single score shared by many rows.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def quantiles_of_sample(
     cost: Cost,
     sample: Sampled,
 ) -> Steps[Array]:
-    """As :func:`quantiles_of_scores`, of the rows that ``sample`` takes of each block; NaN without any."""
+    """Like :func:`quantiles_of_scores`, over the rows selected by ``sample``; NaN if there are none."""
     operand = Scored(model, sample, scores)
     found: tuple[TargetSummary, ...] = yield _summary_pass(cost, operand, len(levels))
     return np.array(
@@ -115,7 +115,7 @@ def quantiles_of_sample(
 
 
 def residuals(predictions: Floats, model: Model, block: Block) -> Floats:
-    """The scores y - f, scaled as the risk says."""
+    """The scores y - f, in the scale of the risk."""
     return model.risk.targets(block) - predictions
 
 
@@ -128,7 +128,7 @@ def quantiles_outline(problem: Problem, cost: Cost, n_outputs: int, times: int) 
 
 
 def _bracket(summary: TargetSummary, level: float) -> Array:
-    """Edges around a quantile of all rows, from the summary of drawn ones."""
+    """Edges around a quantile of all rows, from the summary of sampled ones."""
     reach = _REACH * math.sqrt(max(level * (1 - level), 1e-4) / SAMPLED_ROWS)
     least, largest = (
         summary.quantile(min(max(level + sign * reach, 0.0), 1.0)) if 0 < level + sign * reach < 1 else end
@@ -148,15 +148,14 @@ def _counting_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce
 
 
 def _scores(block: Block, operand: Scored) -> tuple[Array, Array]:
-    """Scores (n_rows, k) and weights (n_rows,) of a block's rows."""
+    """Return scores (n_rows, k) and weights (n_rows,) of a block's rows."""
     block, model = operand.rows(block), operand.model
-    # a sample may take no row of a block
+    # a sample may select no row of a block
     parts = [np.empty((0, model.risk.n_outputs))] + [
         operand.scores(model.predictions(strip.features), model, strip).astype(np.float64)
         for strip in model.strips(block)
     ]
-    weights = model.risk.weights(block)
-    return np.concatenate(parts), np.ones(block.n_rows) if weights is None else weights
+    return np.concatenate(parts), model.risk.all_weights(block)
 
 
 def _summaries(block: Block, operand: Scored) -> tuple[TargetSummary, ...]:
@@ -176,7 +175,7 @@ def _counts(block: Block, operand: Scored) -> BracketCounts:
     masses = np.zeros((scores.shape[1], _BINS + 2))
     largest = np.full_like(masses, -math.inf)
     for output, edges in enumerate(operand.edges):
-        # bin j has the scores from edge j - 1, not included, to edge j
+        # bin j holds the scores in (edge j - 1, edge j]
         bins = np.searchsorted(edges, scores[:, output], side="left")
         masses[output] = np.bincount(bins, weights=weights, minlength=_BINS + 2)
         np.maximum.at(largest[output], bins, scores[:, output])

@@ -1,4 +1,4 @@
-"""What a process keeps of its groups of rows: numbers beside every row, and turns that groups take."""
+"""State that a process keeps with its groups of rows, and rounds in which groups take turns."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Answer = TypeVar("Answer")
 
 
 class GroupResident(AbstractResident):
-    """Opens some groups, and keeps numbers beside their rows where it has a name for them.
+    """Opens some groups, and keeps numbers for each of their rows if ``keeps`` names them.
 
     Attributes
     ----------
     operand : of the rounds
     groups : by number, in order
-    kept : those numbers by group, (n_rows, n_outputs), 0 at first
+    kept : the numbers by group, (n_rows, n_outputs), 0 at first
     """
 
-    #: what the numbers are called in checkpoints; empty where there are none
+    #: name of the numbers in checkpoints; empty if there are none
     keeps: ClassVar[str] = ""
 
     def __init__(
@@ -46,7 +46,7 @@ class GroupResident(AbstractResident):
         return {self.keeps: self.kept[group]} if self.keeps else {}
 
     def blocks(self, number: int) -> Iterator[tuple[Block, NDArray[Any]]]:
-        """The blocks of a group, each with the numbers beside its rows."""
+        """The blocks of a group, each with the numbers of its rows."""
         done = 0
         for block in self.groups[number].blocks():
             yield block, self.kept[number][done : done + block.n_rows]
@@ -54,13 +54,13 @@ class GroupResident(AbstractResident):
 
 
 class AbstractTurns(GroupResident):
-    """Rounds in which one group has its turn: the process that has it answers, the others answer nothing.
+    """Rounds in which one group takes its turn: its process answers, the others return None.
 
-    A message has the ``group``; the operand has the ``seed`` of the order of rows, and ``block_rows`` of
-    :func:`rows_of_groups`.
+    A message has the ``group``; the operand has the ``seed`` of the order of rows and the ``block_rows``
+    returned by :func:`rows_of_groups`.
     """
 
-    #: first index of the streams that order groups, and the rows of a group
+    #: first index of the random streams that order groups and their rows
     key: ClassVar[int]
 
     def answer(self, message: Any) -> Any:
@@ -68,10 +68,10 @@ class AbstractTurns(GroupResident):
 
     @abstractmethod
     def turn(self, message: Any) -> Any:
-        """The answer where the group is one of its own."""
+        """The answer of the process that holds the group."""
 
     def pieces(self, number: int, epoch: int, n_rows: int) -> Iterator[tuple[NDArray[np.int64], Block]]:
-        """Positions in a group, and rows, in pieces of ``n_rows``: blocks and their rows in random order."""
+        """Positions in a group and their rows, in pieces of ``n_rows``; blocks and rows are shuffled."""
         block_rows = self.operand.block_rows[number]
         starts = np.concatenate([[0], np.cumsum(block_rows)])
         order = stream(self.operand.seed, Purpose.ROW_ORDER, self.key, epoch, number)
@@ -83,14 +83,14 @@ class AbstractTurns(GroupResident):
 
     @classmethod
     def order(cls, problem: Problem, epoch: int) -> list[int]:
-        """The groups in the random order of their turns."""
+        """The groups in random order."""
         order = stream(problem.seed, Purpose.VISIT_ORDER, cls.key, epoch)
         found: list[int] = order.permutation(len(groups_of(problem.block_rows))).tolist()
         return found
 
 
 def either(first: Answer | None, second: Answer | None) -> Answer | None:
-    """The answer of the one process that has the group."""
+    """The answer of the one process that holds the group."""
     return second if first is None else first
 
 

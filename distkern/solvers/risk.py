@@ -1,4 +1,4 @@
-"""Targets, weights, losses, slopes and errors of rows, whatever the loss."""
+"""Targets, weights, losses, slopes and errors of rows for any loss."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Risk:
     class_weights : weight of each class code, or None
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
     center, scale : the unit of real targets: f predicts (y - center) / scale; center is (n_outputs,), or
-        None for 0. Of classes center is what losses add to the predictions that they are given
+        None for 0. For classes, center is added to predictions
 
     Raises
     ------
     InputError
-        If there are more or fewer outputs than quantiles, or less than two that compete.
+        If the number of outputs differs from that of quantiles, or fewer than two outputs compete.
     """
 
     loss: AbstractLoss
@@ -46,17 +46,17 @@ class Risk:
 
     @property
     def is_real(self) -> bool:
-        """Whether targets are real numbers and not classes."""
+        """Whether targets are real numbers."""
         return self.loss.target_kind == "real"
 
     @property
     def curvature(self) -> float:
-        """c: the curvature of the loss, or 1 where its slope jumps."""
+        """c: the curvature of the loss, or 1 if its slope jumps."""
         return self.loss.curvature if math.isfinite(self.loss.curvature) else 1.0
 
     @property
     def offset(self) -> NDArray[np.float64]:
-        """The constants added to predictions of classes, (n_outputs,); 0 for real targets."""
+        """The constants added to the predictions of classes, (n_outputs,); 0 for real targets."""
         return np.zeros(self.n_outputs) if self.is_real or self.center is None else self.center
 
     def shifted(self, predictions: NDArray[Number]) -> NDArray[Number]:
@@ -73,15 +73,15 @@ class Risk:
 
     @property
     def n_errors(self) -> int:
-        """Number of figures that :meth:`errors` gives."""
+        """Length of :meth:`errors`."""
         return 2 if self.is_real else 1
 
     def targets(self, block: Block) -> Floats:
         """y, (n_rows, n_outputs), in the features' dtype.
 
-        Class codes become -1 and +1 (one output: +1 for code 1; several: one against the rest), or 0 and 1
-        where the classes compete; a real target is the same for every output, up to center and scale. They
-        are 0 where the loss has none.
+        Class codes become -1 and +1 (one output: +1 for code 1; several: one against the rest), or 0 and 1 if
+        the classes compete. A real target is the same for every output, up to center and scale. Targets are 0
+        for losses without them.
         """
         dtype = block.features.dtype
         if not self.has_targets:
@@ -95,18 +95,21 @@ class Risk:
         return np.where(own, dtype.type(1), other)
 
     def scaled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Real targets, or predictions of them, (n_rows, n_outputs): centred, and divided by the scale."""
+        """Centre real targets or predictions (n_rows, n_outputs) and divide them by the scale."""
         return (values - (0.0 if self.center is None else self.center)) / self.scale
 
     def weights(self, block: Block) -> NDArray[np.float64] | None:
-        """s, (n_rows,) with mean 1 over the whole split, or None for all ones."""
+        """s, (n_rows,) with mean 1 over the whole split, or None if all are 1."""
         repeats = self.repeats(block)
         return None if repeats is None else repeats / self.mean_weight
 
+    def all_weights(self, block: Block) -> NDArray[np.float64]:
+        """:meth:`weights`, with ones for None."""
+        weights = self.weights(block)
+        return np.ones(block.n_rows) if weights is None else weights
+
     def repeats(self, block: Block) -> NDArray[np.float64] | None:
-        """Number of rows that each row counts as, (n_rows,): its weight times its class's; None for
-        1.
-        """
+        """Number of rows each row counts as, (n_rows,): its weight times its class's; None for 1."""
         if block.weights is None and self.class_weights is None:
             return None
         weights = np.ones(block.n_rows)
@@ -133,8 +136,7 @@ class Risk:
     def balance(
         self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None, slopes: Floats
     ) -> NDArray[np.float64]:
-        """Sums over rows of s_i times :meth:`~distkern.maths.losses.base.AbstractLoss.row_balance`, (2,
-        n_outputs).
+        """Sums over rows of s_i :meth:`~distkern.maths.losses.base.AbstractLoss.row_balance`, (2, n_outputs).
 
         Parameters
         ----------
@@ -166,13 +168,13 @@ class Risk:
     def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
         """Weighted errors of some rows.
 
-        For classes: [weight of the rows of another class than predicted]. For real targets: [sum of
-        (f - y)^2, sum of |f - y|] in their units, averaged over quantiles. Without targets: [weight of rows
-        whose loss falls with f], the outliers of novelty detection.
+        For classes: [weight of misclassified rows]. For real targets: [sum of (f - y)^2, sum of |f - y|] in
+        their units, averaged over quantiles. Without targets: [weight of the rows whose loss falls with f],
+        the outliers of novelty detection.
 
-        Weights are those of the rows alone, not of the classes: divided by their sum, the errors are those of
-        scikit-learn's scores with ``sample_weight``. A prediction that is not a number is an error, and makes
-        the squared error infinite.
+        Only row weights count, not class weights: divided by their sum, the errors equal scikit-learn's
+        scores with ``sample_weight``. A NaN or infinite prediction counts as an error and makes the squared
+        error infinite.
         """
         if not self.has_targets:
             slopes = self.loss.row_slopes(predictions, self.targets(block))

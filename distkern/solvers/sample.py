@@ -1,4 +1,4 @@
-"""Samples of the rows, and sums over them alone."""
+"""Samples of the rows and sums over them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distkern.solvers.base import Problem
 from distkern.solvers.measuring import Model, Sums, measure, measure_gradient
 
 _LEAST_BLOCKS = 16
-#: of a sample of every block
+#: least rows sampled from each block
 _LEAST_ROWS_PER_BLOCK = 256
 #: first indices of the streams of the sample's blocks and of their rows
 _BLOCKS, _ROWS = 10, 11
@@ -38,21 +38,21 @@ class RowSample:
 
 
 class Sampled(Protocol):
-    """What takes some rows of a block."""
+    """A rule that selects rows of a block."""
 
     def rows(self, block: Block) -> Block:
-        """The rows of a block that are in it, in their order."""
+        """The selected rows of a block, in their order."""
 
 
 def sample_of_every_block(problem: Problem, wanted: int, key: int) -> RowSample:
-    """About ``wanted`` rows, from each block as many, and 256 at least."""
+    """Sample about ``wanted`` rows, equally from all blocks and at least 256 from each."""
     n_blocks = len(problem.block_rows)
     rows = max(_LEAST_ROWS_PER_BLOCK, -(-wanted // n_blocks))
     return RowSample(tuple(range(n_blocks)), rows, problem.seed, key)
 
 
 def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> RowSample:
-    """About ``wanted`` rows from 16 random blocks, from more where blocks are small, or from all."""
+    """Sample about ``wanted`` rows from 16 random blocks, from more if blocks are small, or from all."""
     order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
     chosen: list[int] = []
     found = 0
@@ -70,11 +70,11 @@ def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> Ro
 
 
 def sampling(name: str, problem: Problem, sample: RowSample, driver_bytes: int = 0) -> Reduce[Block]:
-    """The pass that brings a sample to the driver as one block; at most all rows.
+    """The pass that collects a sample on the driver as one block.
 
     Parameters
     ----------
-    driver_bytes : memory of the driver's work on the rows, without the rows
+    driver_bytes : memory of the driver's work on the rows, excluding the rows
     """
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
     cost = Cost(driver_bytes=driver_bytes).holding(
@@ -94,21 +94,21 @@ def _joined(first: Block, second: Block) -> Block:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """The operand of passes over a sample, or over all rows where it is None."""
+    """The operand of passes over a sample, or over all rows if ``sample`` is None."""
 
     model: Model
     sample: Sampled | None
 
     def rows(self, block: Block) -> Block:
-        """The rows of a block that are in it."""
+        """The selected rows of a block."""
         return block if self.sample is None else self.sample.rows(block)
 
 
 def measure_sampled(block: Block, operand: SampledModel) -> Sums:
-    """:func:`~distkern.solvers.measuring.measure` of a sample's rows."""
+    """:func:`~distkern.solvers.measuring.measure` over the sampled rows."""
     return measure(operand.rows(block), operand.model)
 
 
 def measure_sampled_gradient(block: Block, operand: SampledModel) -> Sums:
-    """:func:`~distkern.solvers.measuring.measure_gradient` of a sample's rows."""
+    """:func:`~distkern.solvers.measuring.measure_gradient` over the sampled rows."""
     return measure_gradient(operand.rows(block), operand.model)

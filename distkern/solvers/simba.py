@@ -1,7 +1,7 @@
 """SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
-Rows x_i have norm 1 at most and are multiplied by their labels y_i; p_t = q_t / |q_t|_1. The paper, with its
-misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is at the left, ours at the right:
+Rows x_i have norm at most 1 and are multiplied by their labels y_i; p_t = q_t / |q_t|_1. The paper, with its
+misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is on the left, our code on the right:
 
     T <- 100^2 log(n) / epsilon^2                        SIMBA.max_rounds
     eta <- sqrt(log(n) / T)                              rounds(): sqrt(log(n) / t)
@@ -60,7 +60,7 @@ from distkern.solvers.hyperparameters import feature_parameters
 from distkern.solvers.measuring import AbstractSearchable, Model
 from distkern.solvers.risk import Risk
 
-#: most draws of the held-out rows, a pass each, until there are some and no class is held out whole
+#: most draws of held-out rows, one pass each, until there are some and every class keeps rows
 _MOST_DRAWS = 100
 _UNWEIGHTED = Risk(find_loss("hinge")())
 
@@ -70,24 +70,26 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     """Sublinear importance-sampling bi-stochastic algorithm for soft margins (Hazan et al. 2011, (3)).
 
     Maximises min_i y_i (<w, x_i> + b) + xi_i over |w| <= 1, |b| <= 1, 0 <= xi <= 2 and sum xi <= n nu, for
-    rows divided by the largest norm. Round t follows the pseudo-code of this module with
+    rows divided by the largest norm. Round t follows this module's pseudo-code with
     eta_t = sqrt(log n / t) and steps y x / sqrt(2 t); the model is the average of w and b.
 
     Deviations from Algorithm 1: steps fall with t, as in the paper's experiments (which print sqrt(log n) /
     t); line 2 starts from u_0 (printed u_1), line 11 has eta (printed nu), line 13 p_(t+1) of q_(t+1)
-    (printed p_t of q_t). Slacks are kept for ``selection_every`` rounds, q above 1e-60 of a sum of n, and
-    averages may be weighted. The model's slacks are the best for its w and b, found by water filling over a
-    histogram of margins. Lemma 2.1 scales a model of margin gamma > 0 to the soft-margin problem: w / gamma
+    (printed p_t of q_t). Slacks are kept for ``selection_every`` rounds, q is kept above 1e-60 at a sum of n,
+    and averages may be weighted. The model's slacks are optimal for its w and b, found by water filling over
+    a histogram of margins. Lemma 2.1 scales a model of margin gamma > 0 to the soft-margin problem: w / gamma
     and b / gamma.
 
-    Each output has its own q, u, b and xi, and all share what is read: an output is drawn uniformly, then a
-    row by its p or a column by its w^2, and the others use it with importance weights, so that every
-    output's estimates stay unbiased. With one output this is the paper's algorithm.
+    Each output has its own q, u, b and xi, and all outputs share the rows and columns read: an output is
+    drawn uniformly, then a row by its p or a column by its w^2, and the others use it with importance
+    weights, so that the estimates of every output stay unbiased. With one output this is the paper's
+    algorithm.
 
     Parameters
     ----------
-    features : "linear" features, of data with a feature-major copy, or "random" ones
-    risk : weights s of rows and classes, of mean 1; a row counts as s rows: sum s xi <= n nu, p by s q
+    features : "linear" features, for data with a feature-major copy, or "random" ones
+    risk : weights s of rows and classes, with mean 1; a row counts as s rows: sum s xi <= n nu, p is
+        proportional to s q
     others : described in their declarations
     """
 
@@ -96,8 +98,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     nu: float = parameter(
         0.01,
         Number(0, 1),
-        help="how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good "
-        "model by |w| and the largest norm",
+        help="mean slack of the rows, usually .0003 to .03: about the hinge loss of a good model divided by "
+        "|w| and the largest norm",
     )
     fit_intercept: bool = parameter(True, FLAG, help="learn b in [-1, 1], in units of the largest norm")
     max_rounds: int = parameter(20_000, Whole(), help="T, rounds")
@@ -108,20 +110,20 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         help="stop after this many, counted as n_features a row and n_rows a column; none: no limit",
     )
     rows_per_round: int = parameter(4, Whole(), help="rows (times the outputs) of a round; the paper has 1")
-    columns_per_round: int = parameter(1, Whole(), help="the same of columns")
-    selection_every: int = parameter(16, Whole(), help="rounds until it is chosen anew who may fall short")
+    columns_per_round: int = parameter(1, Whole(), help="columns (times the outputs) of a round")
+    selection_every: int = parameter(16, Whole(), help="rounds between selections of the rows with slack")
     averaging: int = parameter(
         2, Whole(0, 8), help="k: the model is the mean of the iterates weighted with round^k; 0: the paper's"
     )
     stages: int = parameter(10, Whole(), help="parts of the run; the model is measured after each")
     validation_fraction: float = parameter(
-        0.1, Number(0, 1, open=(False, True)), help="of the training rows, held out for patience"
+        0.1, Number(0, 1, open=(False, True)), help="share of the training rows held out for patience"
     )
     patience: int | None = parameter(
         5,
         Whole(),
         NOTHING,
-        help="stop after this many stages without fewer mistakes on them, keep the best model; none: go on",
+        help="stop after this many stages without fewer held-out mistakes, keeping the best; none: never",
     )
 
     draws_any_row = True
@@ -131,7 +133,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     memory = "10 bytes a row and output where the row is, 16 more with weights, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", COLUMN_FEATURES)}
     searched: ClassVar[Mapping[str, Choices]] = {"nu": Choices(0.01, (0.001, 0.003, 0.03))}
-    # its trials make all rounds
+    # trials make all rounds
     worth = 2.0
     rows_in_any_order = True
     explosion = math.inf
@@ -146,21 +148,21 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             )
         if not self.validation_fraction and self.patience is not None:
             raise InputError(
-                "nothing is held out, but the held-out error is to end the run",
+                "no rows are held out, but patience needs the held-out error",
                 where="validation_fraction",
-                hint="use a number > 0, or patience none",
+                hint="use a number > 0, or set patience to none",
             )
 
     def stand_in(self) -> SIMBA:
-        """A solver with all rounds: a fifth of them leaves models of small nu, the best of rare classes,
-        unfinished.
+        """This solver with all rounds: a fifth of them would not finish models of small nu, the best ones for
+        rare classes.
         """
         return replace(self, stages=1, max_feature_accesses=None, validation_fraction=0.0, patience=None)
 
     def model(self, problem: Problem, state: SIMBAState) -> Model:
         """The model in units of the largest norm, so that outputs can be compared.
 
-        Dividing by each output's margin would not do, as the margin of a rare class is near 0.
+        Dividing by each output's margin would fail, as the margin of a rare class is near 0.
         """
         basis = self._basis(problem, state.landmarks, state.gamma)
         scales = np.where(state.margins > 0, state.margins, 1.0)
@@ -182,7 +184,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         draw, holds_out = 0, self.patience is not None
-        # among few rows, or few groups, a draw may hold out none, or all of a class
+        # with few rows or groups, a draw may hold out no row or a whole class
         while holds_out and not norms.is_parted and draw < _MOST_DRAWS:
             draw += 1
             norms = yield self._measuring(problem).norms(
@@ -191,7 +193,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         norms.check(holds_out=holds_out)
         units = norms.units if norms.differ else 0
         if self.features.reads_columns:
-            # data without single columns are refused before the first round
+            # refuse data without single columns before the first round
             yield self._rounds(problem, self._operand(problem, basis, units, draw))
             zeros = np.zeros((outputs, 1))
             yield Message(
@@ -217,7 +219,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             intercept=np.zeros(outputs),
             margins=np.zeros(outputs),
             objective=float(outputs),
-            # f = 0 means code 0, with one output and with several
+            # f = 0 predicts code 0, with one output and with several
             train_error=float(norms.active[1:].sum() / norms.active.sum()),
             test_error=test_error,
         )
@@ -238,7 +240,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         return spent or state.stale >= (self.patience or math.inf)
 
     def measures(self, state: SIMBAState) -> Measures:
-        # measured in units of the largest row, so that neither factor overflows
+        # in units of the largest row, so that neither factor overflows
         norm = float(np.linalg.norm(state.coefficients * state.radius))
         extra = {
             "rounds": float(state.round),
@@ -251,8 +253,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
         stale = state.stale >= (self.patience or math.inf)
-        word = f"patience: no fewer mistakes for {self.patience} stages" if stale else ""
-        return state.measures(size, extra, accesses=accesses, stopped=word)
+        reason = f"patience: no fewer mistakes for {self.patience} stages" if stale else ""
+        return state.measures(size, extra, accesses=accesses, stopped=reason)
 
     def outline(self, problem: Problem) -> list[Outline]:
         stages, measuring = -(-self.max_rounds // self.rounds_per_stage), self._measuring(problem)
@@ -270,12 +272,12 @@ class SIMBA(AbstractSearchable[SIMBAState]):
 
     @property
     def most_accesses(self) -> float:
-        """Features that may be looked at."""
+        """Most features to read."""
         return math.inf if self.max_feature_accesses is None else self.max_feature_accesses
 
     @property
     def rounds_per_stage(self) -> int:
-        """Rounds of a stage, at most."""
+        """Most rounds of a stage."""
         return -(-self.max_rounds // self.stages)
 
     def _hold_out(self, problem: Problem, draw: int = 0) -> HoldOut:

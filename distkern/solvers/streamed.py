@@ -1,21 +1,21 @@
-"""The template of solvers whose steps are over streamed rows, one piece after the other.
+"""The template of solvers that step through streamed rows, one piece at a time.
 
-A solver (:class:`AbstractStreamed`) must give what :mod:`~distkern.solvers.explicit` asks for, but for
+A solver (:class:`AbstractStreamed`) must give what :mod:`~distkern.solvers.explicit` asks for except
 ``steps`` and ``stage_pass``, and:
 
-    loop_type                     the class of its steps; or loop, which makes them
+    loop_type                     the class of its steps; or loop, which creates them
 
 It may give:
 
     rows_of_batch                 rows of a step, if they are no parameter ``batch_size``
     steps_per_stage, rows_of_stage    rows of a stage
-    rows_to_forget                rows of the steps that forget the first ones
+    rows_to_forget                rows after which the first steps are forgotten
     order                         "shuffled" or "iid"
     prepared, stage_pass          the operand of the stream, and the stream
 
 A loop (:class:`AbstractLoop`) must give:
 
-    consume                       the steps of a piece
+    consume                       the steps over a piece
     coefficients                  of the model
 
 It may give:
@@ -59,8 +59,8 @@ class FeaturePiece:
     values : (n, r)
     signs : (n, n_outputs), the targets
     weights : (n,) float64
-    n_nonzero : nonzero numbers among the rows' features, where they are counted
-    predictions : (n, n_outputs) at the snapshot, where there is one
+    n_nonzero : nonzero features of the rows, if counted
+    predictions : (n, n_outputs) at the snapshot, or None
     """
 
     values: Rows
@@ -84,9 +84,7 @@ class FeaturePiece:
         return FeaturePiece(values, self.signs[rows], self.weights[rows], 0, predictions)
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
-        """Data, columns and ends of rows, as the compiled loop takes dense and sparse rows, signs and
-        weights.
-        """
+        """Data, columns and row ends in the layout of the compiled loop, then signs and weights."""
         rows: tuple[NDArray[Any], ...]
         if isinstance(self.values, SparseRows):
             rows = self.values.data, self.values.indices, self.values.indptr
@@ -97,16 +95,14 @@ class FeaturePiece:
 
 
 def prepare_piece(block: Block, model: Model) -> FeaturePiece:
-    """The feature rows of a piece and what the loop needs beside them."""
+    """Prepare the feature rows, targets and weights of a piece."""
     signs = model.risk.targets(block).astype(model.basis.dtype, copy=False)
-    weights = model.risk.weights(block)
-    values = model.basis.values(block.features)
-    ones = np.ones(block.n_rows) if weights is None else weights
-    return FeaturePiece(values, signs, ones, count_nonzero(block.features))
+    values, weights = model.basis.values(block.features), model.risk.all_weights(block)
+    return FeaturePiece(values, signs, weights, count_nonzero(block.features))
 
 
 def measure_largest(block: Block, model: Model) -> Sums:
-    """The sums of a block, and the largest s_i |phi(x_i)|^2."""
+    """Return the sums of a block with the largest s_i |phi(x_i)|^2."""
     return with_largest(measure(block, model), block, model)
 
 
@@ -132,7 +128,7 @@ class AbstractLoop(ABC):
 
     @abstractmethod
     def consume(self, piece: Any) -> None:
-        """The steps of a piece."""
+        """Make the steps over a piece."""
 
     @property
     @abstractmethod
@@ -150,9 +146,9 @@ class AbstractLoop(ABC):
 
 
 class BatchLoop(AbstractLoop):
-    """Steps over batches of B rows, at w (r, k); the last batch of a piece has the remaining rows.
+    """Steps over batches of B rows, at w (r, k); the last batch of a piece may be shorter.
 
-    ``w`` is float64, ``narrow`` equals it in the dtype of the features: a step sets both.
+    ``w`` is float64 and ``narrow`` its copy in the dtype of the features; a step sets both.
     """
 
     def __init__(
@@ -176,16 +172,16 @@ class BatchLoop(AbstractLoop):
 
     @abstractmethod
     def step(self, batch: FeaturePiece) -> None:
-        """A step over a batch."""
+        """Make a step over a batch."""
 
     def slopes(self, batch: FeaturePiece, at: Floats) -> tuple[Rows, Floats]:
-        """z(x_i) (B, r) and s_i l'(z(x_i) w, y_i) (B, k) of a batch at w = ``at``."""
+        """z(x_i) (B, r) and s_i l'(z(x_i) w, y_i) (B, k) over a batch at w = ``at``."""
         predictions = np.empty(batch.signs.shape, dtype=at.dtype)
         product(batch.values, at, predictions)
         return batch.values, self._risk.slopes(predictions, batch.signs, batch.weights)
 
     def gradient(self, batch: FeaturePiece, at: Floats, run: slice = slice(None)) -> Array:
-        """mean_i s_i z(x_i) l'(z(x_i) w, y_i) over a batch at w = ``at``, of a run of coefficients."""
+        """mean_i s_i z(x_i) l'(z(x_i) w, y_i) over a batch at w = ``at``, for a run of coefficients."""
         values, slopes = self.slopes(batch, at)
         slopes = (slopes / len(slopes)).astype(at.dtype)
         if not isinstance(values, SparseRows):
@@ -195,23 +191,23 @@ class BatchLoop(AbstractLoop):
         return total[run]
 
 
-#: most steps of a stage whose pass over the rows makes fewer
+#: most steps of a stage that needs more than one pass
 _FEW_STEPS = 2**14
 
 
 def few_steps(number: float) -> int:
-    """Return ``number`` steps, 2^14 at most, for a stage whose pass over few rows would make fewer."""
+    """Return ``number`` steps, 2^14 at most, for stages over few rows."""
     return min(math.ceil(number), _FEW_STEPS)
 
 
 class AbstractStreamed(AbstractExplicit[State]):
-    """A solver over explicit features that streams rows to a loop."""
+    """Template of solvers over explicit features that stream rows to a loop."""
 
-    #: defaults, for solvers that do not have them as parameters
+    #: defaults, for solvers without these parameters
     order: str = "shuffled"
     steps_per_stage: int | float | None = None
 
-    #: the class of its steps, made as in :meth:`loop`
+    #: the class of its steps, constructed by :meth:`loop`
     loop_type: ClassVar[Callable[..., AbstractLoop]]
 
     @property
@@ -219,7 +215,7 @@ class AbstractStreamed(AbstractExplicit[State]):
         return self.before is not None and not self.updates.reads_old
 
     def loop(self, problem: Problem, state: Any, basis: AbstractBasis, preconditioner: Any) -> AbstractLoop:
-        """The steps of a stage, before the first of them."""
+        """Return the steps of a stage, before the first of them."""
         return type(self).loop_type(self, problem, state, basis, preconditioner)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
@@ -229,16 +225,15 @@ class AbstractStreamed(AbstractExplicit[State]):
 
     @property
     def rows_to_forget(self) -> int:
-        """Rows of the steps that forget the first ones, however many there are, see :func:`few_steps`."""
+        """Rows after which the first steps are forgotten, see :func:`few_steps`."""
         return 1
 
     def rows_of_stage(self, problem: Problem) -> int:
-        """Number of rows that a stage streams, unless ``steps_per_stage`` says otherwise: one pass, or more
-        where these would be fewer than ``rows_to_forget``."""
+        """Rows that a stage of a fit streams: by ``steps_per_stage``, else one pass or ``rows_to_forget``."""
         return problem.rows_of(self.steps_per_stage, max(problem.n_rows, self.rows_to_forget))
 
     def rows_streamed(self, problem: Problem) -> int:
-        """Rows that a stage of this run streams; an update streams the same share of its rows as the fit."""
+        """Rows that a stage streams; an update streams the same share of its rows as the fit."""
         before = self.before
         if before is None or not self.counts_on:
             return self.rows_of_stage(problem)
@@ -256,11 +251,11 @@ class AbstractStreamed(AbstractExplicit[State]):
         return Ended(model, loop.n_rows, loop.solver_state())
 
     def prepared(self, model: Model, state: Any) -> Any:
-        """Operand of the stream: the model without its coefficients, which may be many."""
+        """Operand of the stream: the model without coefficients, which may be large."""
         return Model(model.basis, np.zeros((0, model.risk.n_outputs)), model.risk)
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Any]:
-        """The stream of feature rows, in pieces of whole batches."""
+        """The stream of feature rows in pieces of whole batches."""
         size, itemsize, outputs = footprint.size, problem.dtype.itemsize, self.risk.n_outputs
         numbers, batch = self.numbers(problem, size), self.rows_of_batch(problem, size)
         # a batch does not cross pieces

@@ -1,7 +1,7 @@
 """SVRG over features that are never stored (Li and Poczos 2016, Section 5; Johnson and Zhang 2013).
 
-The paper (option I of Johnson and Zhang) is at the left, ours, with batches of B rows, at the right. Here z_i
-is z(x_i):
+The paper (option I of Johnson and Zhang) is on the left, our code, with batches of B rows, on the right. Here
+z_i is z(x_i):
 
     w~_0 <- 0                                    AbstractExplicit.init
     for s = 1, 2, ...                            AbstractExplicit.stage
@@ -54,13 +54,13 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed, FeaturePiece
 
-#: most features of preconditioned steps, which are the default up to there
+#: most features for which steps are preconditioned by default
 MOST_PRECONDITIONED = 8192
 #: least rows of a sample
 _LEAST_SAMPLE = 8192
-#: all rows are taken up to this many times the rows of a sample
+#: all rows are used up to this multiple of the sample's rows
 _ALL_ROWS = 4
-#: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
+#: sampled rows per feature: for isotropic features the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
 _ROWS_PER_FEATURE = 8
 #: least rows of a batch; steps of half the inverse Hessian may diverge on fewer
@@ -76,7 +76,7 @@ class SVRGState(FeatureState):
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
-    balance : (2, k) means for bounds, see :class:`~distkern.solvers.bounds.FreeConstant`; else (2, 0)
+    balance : (2, k) means for bounds, see :class:`~distkern.solvers.bounds.FreeConstant`, or (2, 0)
     """
 
     gradient: Array
@@ -86,16 +86,16 @@ class SVRGState(FeatureState):
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
-    """Whether steps over ``size`` features are preconditioned: as ``wanted``, or, for None, if they are few.
+    """Whether steps over ``size`` features are preconditioned: as ``wanted``; None means up to 8192 features.
 
     Raises
     ------
     InputError
-        If it is wanted for more than 8192 features.
+        If more than 8192 features are to be preconditioned.
     """
     if wanted and size > MOST_PRECONDITIONED:
         raise InputError(
-            f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
+            f"supports at most {MOST_PRECONDITIONED} features, and there are {size}",
             where="precondition",
             hint="use precondition=False, or fewer features",
         )
@@ -106,22 +106,22 @@ def is_preconditioned(wanted: bool | None, size: int) -> bool:
 class SVRG(AbstractStreamed[SVRGState]):
     """Variance-reduced mini-batch gradients over random, Nystroem or linear features.
 
-    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. A stage takes
-    batches of B rows from the snapshot w~ with mu = mean_i z(x_i) s_i l'(z(x_i) w~, y_i) on,
+    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k) for k outputs. Starting from the snapshot w~
+    with mu = mean_i z(x_i) s_i l'(z(x_i) w~, y_i), a stage takes batches of B rows:
 
         v = Z' (s (l'(Z w) - l'(Z w~))) / B + mu + nu w,    w <- w - eta P^-1 v,
 
-    then the new snapshot's mu in one pass that makes all features anew. With ``precondition``, P = c Z_S'
-    diag(s) Z_S / |S| + (nu + damping) I, a bound of the Hessian from a sample S of max(8192, 8 r) rows, or
-    all rows if they are at most four times as many, c the loss's curvature, and eta = 1/2; without, P = I and
-    eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for
-    SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
-    noise of their own size and not in the minimum.
+    then computes the new snapshot's mu in one pass that builds all features again. With ``precondition``,
+    P = c Z_S' diag(s) Z_S / |S| + (nu + damping) I and eta = 1/2: P bounds the Hessian, from a sample S of
+    max(8192, 8 r) rows, or all rows if they are at most four times as many; c is the loss's curvature.
+    Without, P = I and eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i |z(x_i)|^2 + nu: 1 / (10 L) for single
+    rows, as usual for SVRG, up to 1 / (2 L) for batches. A loss whose slope jumps gets c = 1; its steps end
+    within noise of their own size and not at the minimum.
 
     Raises
     ------
     InputError
-        If a number is out of range, or ``precondition`` is asked for more than 8192 features.
+        If a number is out of range, or ``precondition`` is set for more than 8192 features.
     """
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
@@ -129,21 +129,21 @@ class SVRG(AbstractStreamed[SVRGState]):
         None,
         Whole(),
         NOTHING,
-        help="B, rows of a step; none: 256, with a preconditioner a quarter of the features if that is more, "
-        "at most n / 8 of more than 128 rows, and no fewer than 16",
+        help="B, rows of a step; none: 256, with a preconditioner at least a quarter of the features; at "
+        "most n / 8 and at least 16",
     )
     steps_per_stage: int | float | None = rows_of_stage("two passes, the usual 2 n / B steps")
     step_size: float | None = parameter(
-        None, POSITIVE, NOTHING, help="eta; none: by the loss and the features"
+        None, POSITIVE, NOTHING, help="eta; none: from the loss and the features"
     )
     precondition: bool | None = parameter(
         None,
         FLAG,
         NOTHING,
-        help="divide steps by a bound of the Hessian from a sample of rows; none: for up to 8192 features",
+        help="precondition steps by a bound of the Hessian from a sample of rows; none: up to 8192 features",
     )
     damping: float | None = parameter(
-        None, NOT_NEGATIVE, NOTHING, help="added to that bound; none: by the batch"
+        None, NOT_NEGATIVE, NOTHING, help="added to that bound; none: from the batch size"
     )
     stages: int = parameter(
         10, Whole(), help="at most this many; each ends with one pass for the full gradient"
@@ -159,7 +159,7 @@ class SVRG(AbstractStreamed[SVRGState]):
     name = "svrg"
     cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
     memory = "r k numbers, and r^2 with a preconditioner"
-    # what gamma suits the few random features of a trial may mislead
+    # the best gamma for the few random features of a trial may mislead
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": SEARCHED_NU,
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
@@ -239,8 +239,11 @@ class SVRG(AbstractStreamed[SVRGState]):
         return {"change": change, **_slopes(figures)}
 
     def bound(self, state: SVRGState) -> float:
-        """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there; with a constant that
-        nu does not count see :func:`~distkern.solvers.bounds.gradient_bound`."""
+        """|g|^2 / (2 nu) for the gradient g at w.
+
+        Uses the duality gap with the slopes at w; :func:`~distkern.solvers.bounds.gradient_bound` covers an
+        unregularised constant.
+        """
         gradient, free = state.gradient + self.nu * state.coefficients, None
         if self.n_constant:
             gradient[-1] = state.gradient[-1]
@@ -257,7 +260,7 @@ class SVRG(AbstractStreamed[SVRGState]):
     def figures(self, state: SVRGState) -> dict[str, float]:
         return {"change": state.change, "bound": self.bound(state)}
 
-    # -- its passes
+    # -- passes
 
     def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
         cost = pass_cost(problem, footprint, 4)
@@ -290,7 +293,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
 
 def _slopes(figures: Figures) -> dict[str, Any]:
-    """The fields of a state that its slopes say."""
+    """The fields of a state that depend on its slopes."""
     return {"gradient": figures.sums.mean_gradient, "balance": figures.sums.mean_balance}
 
 
@@ -300,10 +303,10 @@ def _relative_change(new: Floats, old: Array) -> float:
 
 
 def sampled_grams(problem: Problem, size: int) -> Grams:
-    """The passes over the sample S: about max(8192, 8 r) rows, or all of not more than four times as many."""
+    """The passes over the sample S: about max(8192, 8 r) rows, or all rows if at most four times as many."""
     wanted = max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * size)
     if problem.n_rows <= _ALL_ROWS * wanted:
-        # rows that no sample foretells cost little then
+        # then all rows cost little and leave no sampling error
         wanted = problem.n_rows
     return Grams(sample=sample_of(problem, wanted))
 
@@ -311,10 +314,10 @@ def sampled_grams(problem: Problem, size: int) -> Grams:
 def preconditioner(
     problem: Problem, basis: AbstractBasis, risk: Risk, footprint: Footprint, curvature: float, shift: float
 ) -> Steps[Solve]:
-    """The map by P^-1, P = c Z_S' diag(s) Z_S / |S| + shift I, in float64.
+    """Return the map by P^-1, P = c Z_S' diag(s) Z_S / |S| + shift I, in float64.
 
-    The Gram matrix is made in strips of columns below the diagonal, each a pass over the sampled rows, and
-    inverted (by Cholesky) in its own memory, so that the driver holds one (r, r) matrix and no second one.
+    Each pass over the sampled rows sums a strip of columns below the diagonal. The Gram matrix is inverted
+    (by Cholesky) in place, so that the driver holds a single (r, r) matrix.
     """
     model = Model(basis, np.zeros((basis.size, 0)), risk)
     (gram,), sums = yield from sampled_grams(problem, basis.size).matrices(problem, model, footprint)
@@ -323,41 +326,40 @@ def preconditioner(
 
 
 def first_snapshot(block: Block, model: Model) -> Sums:
-    """The sums, the gradient, and the largest s_i |z(x_i)|^2."""
+    """Return the sums of a block with the gradient and the largest s_i |z(x_i)|^2."""
     return with_largest(measure_gradient(block, model), block, model)
 
 
 def prepare_piece(block: Block, model: Model) -> FeaturePiece:
-    """Rows of a piece and what the steps need beside them; ``model`` is the snapshot.
+    """Prepare the rows of a piece and their predictions at the snapshot ``model``.
 
-    Values are of the functions from which the features are computed, see
+    ``values`` holds the inputs of the features, see
     :meth:`~distkern.maths.bases.base.AbstractBasis.cheap_values`.
     """
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
     product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
-    weights = model.risk.weights(block)
-    ones = np.ones(block.n_rows) if weights is None else weights
-    return FeaturePiece(values, model.risk.targets(block), ones, predictions=predictions)
+    risk = model.risk
+    return FeaturePiece(values, risk.targets(block), risk.all_weights(block), predictions=predictions)
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:
-    """Ends of a stage's batches of about ``batch_size`` rows; none is short, as those are mostly noise."""
+    """Ends of a stage's batches of about ``batch_size`` rows; none is short, since short ones are noisy."""
     n_batches = max(1, round(n_rows / batch_size))
     return [(batch + 1) * n_rows // n_batches for batch in range(n_batches)]
 
 
 class InnerLoop(AbstractLoop):
-    """w during a stage, from the snapshot w~ = ``start`` with mu = ``gradient`` on.
+    """w during a stage that starts from the snapshot w~ = ``start`` with mu = ``gradient``.
 
     At the end of each batch of B rows, with f = f~ + Z (w - w~),
 
         v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v,
 
-    where nu is (r, 1), 0 of a constant function.
-    Where features are products with a matrix, Z = K F, rows have K alone and F is in the steps, so that it
-    takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change,
-    so that their difference vanishes with w - w~ whatever the precision of the features.
+    where nu is (r, 1), 0 for a constant function. If features are products with a matrix, Z = K F, rows hold
+    K alone and steps apply F, at r^2 operations a batch instead of a row. Slopes are computed in float64 at
+    f~ and at f~ plus the change, so that their difference vanishes with w - w~ at any precision of the
+    features.
     """
 
     def __init__(
@@ -385,7 +387,7 @@ class InnerLoop(AbstractLoop):
         return self._w
 
     def consume(self, piece: FeaturePiece) -> None:
-        """Do the steps that a piece completes."""
+        """Make the steps that a piece completes."""
         start, n_rows = 0, len(piece.weights)
         while start < n_rows:
             stop = min(n_rows, start + self._ends[0] - self._rows)
@@ -397,7 +399,7 @@ class InnerLoop(AbstractLoop):
                 self._step()
 
     def _add(self, part: FeaturePiece) -> None:
-        assert part.predictions is not None, "the stream has the snapshot"
+        assert part.predictions is not None, "prepared with the snapshot"
         changes = np.empty(part.predictions.shape, dtype=self._dtype)
         product(part.values, self._moved, changes)
         before = part.predictions.astype(np.float64)

@@ -1,10 +1,10 @@
-"""Centre and scale of real targets, by which the losses of regressors are measured."""
+"""Centre and scale of real targets, the unit of regression losses."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.risk import Risk
 
-#: most points of a summary. Each shortening moves the ranks of quantiles by at most 2 / 2^14 of the weight;
-#: large data sets shorten about ten times, fewer targets than these never
+#: most points of a summary. Each compression moves the ranks of quantiles by at most 2 / 2^14 of the weight;
+#: large data sets are compressed about ten times, fewer targets than this never
 _MOST_POINTS = 2**14
-#: the spread of normal numbers between their deciles 1 and 9
+#: the distance between deciles 1 and 9 of a standard normal distribution
 _DECILES = 2.5631031310892007
 
 
@@ -29,7 +29,7 @@ class TargetSummary:
     ----------
     weight, mean, spread : sum of w, mean of y, sum of w (y - mean)^2
     least, largest : targets
-    points, masses : sorted targets that stand for ``masses`` of the weight; all of them, if there are few
+    points, masses : sorted targets and the weight each represents; all targets if there are few
     """
 
     weight: float
@@ -42,11 +42,11 @@ class TargetSummary:
 
     @staticmethod
     def of(targets: Array, weights: Array) -> TargetSummary:
-        """The summary of targets (n,) with weights (n,), none of which is zero."""
+        """The summary of targets (n,) with positive weights (n,)."""
         if not len(targets):
             return TargetSummary(0.0, 0.0, 0.0, math.inf, -math.inf, targets, weights)
         weight, first = float(weights.sum()), float(targets[0])
-        # relative to one of them, so that a common offset costs no digits
+        # relative to the first target, so that a common offset costs no digits
         mean = first + float(weights @ (targets - first)) / weight
         order = np.argsort(targets, kind="stable")
         points, masses = _shortened(targets[order], weights[order])
@@ -62,7 +62,7 @@ class TargetSummary:
 
     @staticmethod
     def add(first: TargetSummary, second: TargetSummary) -> TargetSummary:
-        """The summary of the targets of both summaries (Chan et al. 1979 for the moments)."""
+        """The summary over the targets of both (Chan et al. 1979 for the moments)."""
         if not (first.weight and second.weight):
             return first if first.weight else second
         weight, apart = first.weight + second.weight, second.mean - first.mean
@@ -85,13 +85,13 @@ class TargetSummary:
         return self.spread / self.weight if self.largest > self.least else 0.0
 
     def quantile(self, level: float) -> float:
-        """The least point that a share ``level`` of the weight does not exceed."""
+        """The least point with a share ``level`` of the weight at or below it."""
         place = np.searchsorted(np.cumsum(self.masses), level * float(self.masses.sum()))
         return float(self.points[min(int(place), len(self.points) - 1)])
 
 
 def _shortened(points: Array, masses: Array) -> tuple[Array, Array]:
-    """At most 2^14 sorted points: in a run of equal weight, the middle one stands for all."""
+    """Compress to at most 2^14 points: the middle of each run of equal weight represents the run."""
     if len(points) <= _MOST_POINTS:
         return points, masses
     ends = np.cumsum(masses)
@@ -124,9 +124,9 @@ class TargetScale:
 
     Attributes
     ----------
-    center : (n_outputs,); quantiles have one each
+    center : (n_outputs,), one for each quantile
     scale : > 0
-    variances : (2,) of the targets of the training and of the held-out rows; NaN where there are none
+    variances : (2,) of the targets of the training and held-out rows, NaN if there are none
     """
 
     center: Array
@@ -135,7 +135,7 @@ class TargetScale:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of a state that hold it."""
+        """The corresponding fields of a state."""
         return {"center": self.center, "target_scale": self.scale, "variances": self.variances}
 
     @classmethod
@@ -145,19 +145,18 @@ class TargetScale:
 
 
 def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = None) -> Steps[TargetScale]:
-    """Centre and scale of a problem with real targets, from one pass over each split, and what is known of
-    ``earlier`` targets.
+    """Return centre and scale of the targets, from one pass over each split and the ``earlier`` summary.
 
-    The square loss is centred at the mean and scaled by the standard deviation, others at the quantiles that
-    minimise them (the median) and by the spread between deciles 1 and 9, divided by that of a normal
-    distribution of variance 1. Where eight in ten targets are equal the standard deviation is taken, and
-    where all are equal their modulus, or 1 if that is 0. Classes have the scale 1, and the centre at which a
-    loss with probabilities gives all rows the shares of the classes; others 0.
+    The square loss is centred at the mean and scaled by the standard deviation. Other losses are centred at
+    the quantiles that minimise them (the median) and scaled by the distance between deciles 1 and 9, divided
+    by that of a standard normal distribution. If the deciles are equal the standard deviation is used, and
+    for constant targets their modulus, or 1 if that is 0. Classes have scale 1; a loss with probabilities
+    centres them where all rows get the shares of the classes, other losses at 0.
 
     Raises
     ------
     InputError
-        If the squares of targets are not finite, or the loss has constants that do not suit the scale.
+        If the squares of targets overflow, or the loss has constants that do not suit the scale.
     """
     if not problem.real_targets:
         return replace(TargetScale.none(risk.n_outputs), center=_log_odds(problem, risk))
@@ -169,10 +168,9 @@ def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = N
         variances[1] = held_out.variance
     if not math.isfinite(summary.variance):
         raise InputError(
-            f"targets from {summary.least:.3g} to {summary.largest:.3g} are too large for their squares to "
-            "be numbers",
+            f"targets from {summary.least:.3g} to {summary.largest:.3g} are too large to be squared",
             where="y",
-            hint="divide them by a power of ten",
+            hint="divide the targets by a power of ten",
         )
     levels = risk.loss.levels
     center = np.array([summary.mean] if levels is None else [summary.quantile(level) for level in levels])
@@ -186,9 +184,9 @@ def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = N
 
 
 def class_shares(problem: Problem, risk: Risk) -> Array | None:
-    """Share of the weight of all rows that each output has as its class, (n_outputs,); None if not known.
+    """Share of the total weight that each output has as its class, (n_outputs,); None if unknown.
 
-    It is half a row at least, and leaves as much to the others.
+    Shares are clipped to half a row at least, and at most one minus that.
     """
     if not problem.class_shares:
         return None
@@ -220,32 +218,17 @@ def target_outline(problem: Problem) -> list[Outline]:
     return [Outline(_target_pass(problem, split), 1) for split in splits]
 
 
-class Scaled(Protocol):
-    """A state with a :class:`TargetScale` and errors of the training and of the held-out rows."""
-
-    @property
-    def center(self) -> Array: ...
-    @property
-    def target_scale(self) -> float: ...
-    @property
-    def variances(self) -> Array: ...
-    @property
-    def train_error(self) -> float: ...
-    @property
-    def test_error(self) -> float | None: ...
-    @property
-    def absolute_errors(self) -> Array: ...
-
-
 def scaled_risk(risk: Risk, center: Array, scale: float) -> Risk:
-    """The risk of targets that are centred and scaled, or of classes whose predictions are centred."""
+    """The risk for centred and scaled targets, or for classes with centred predictions."""
     if not risk.is_real:
         return replace(risk, center=center) if center.any() else risk
     return replace(risk, loss=risk.loss.scaled(scale), center=center, scale=scale)
 
 
-def figures_of_targets(state: Scaled) -> dict[str, float]:
-    """Root mean squared and mean absolute errors and R^2 of a state, in the units of the targets."""
+def figures_of_targets(state: Any) -> dict[str, float]:
+    """Root mean squared and mean absolute errors and R^2 of a state with a :class:`TargetScale`, in the units
+    of the targets.
+    """
     errors = (state.train_error, math.nan if state.test_error is None else state.test_error)
     figures = {}
     for place, split in enumerate(("train", "test")):

@@ -316,7 +316,7 @@ def test_without_probabilities_the_log_loss_is_that_of_the_best_slope(data):
     assert one.value < 0.55
     # of so many rows the share is kept that has room
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("distkern.runs.row_losses._KEPT_NUMBERS", 240)
+        patched.setattr("distkern.runs.ranking._KEPT_NUMBERS", 240)
         [few] = Search([TuningCandidate(0, {}, model)], data.train, seed=2).run(HERE)
     assert few.value != one.value
     error = expected.std() / np.sqrt(240)
@@ -400,7 +400,7 @@ def test_without_targets_there_is_nothing_to_compare_by(tmp_path):
     features, _ = problem(200)
     made = write_dataset([(features, None)], tmp_path / "d.zarr", task="none", scale="none")
     alone = TuningCandidate(0, {}, algorithms()["dsg_novelty"](random_state=0))
-    with pytest.raises(InputError, match="without targets there is nothing to compare"):
+    with pytest.raises(InputError, match="candidates cannot be compared without targets"):
         Search([alone], made.train).run(HERE)
 
 

@@ -53,7 +53,7 @@ def test_draws_follow_from_the_seed_and_do_not_repeat():
         ({}, "grid", None, "params: nothing to try"),
         ({"a": Range(0.0, 1.0)}, "grid", None, "a: is a range.*points = 5"),
         ({"a": [1]}, "grid", 3, "candidates: has no effect"),
-        ({"a": [1, 2]}, "random", 3, "candidates: 3 are asked for, and there are 2"),
+        ({"a": [1, 2]}, "random", 3, "candidates: 3 are requested, but there are 2"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(space, method, n_drawn, message):
@@ -66,7 +66,7 @@ def test_what_cannot_be_tried_is_refused(space, method, n_drawn, message):
     [
         ((2.0, 1.0), "low < high"),
         ((0.0, float("inf")), "low < high"),
-        ((0.0, 1.0, True), "above 0"),
+        ((0.0, 1.0, True), "give low > 0"),
         ((0.0, 1.0, False, 1), "at least 2"),
     ],
 )

@@ -65,11 +65,11 @@ def test_scores_have_the_names_of_scikit_learn_too(scoring, metric):
 def test_distributions_of_scipy_and_optuna():
     space = {"nu": scipy.stats.loguniform(1e-6, 1.0), "n_landmarks": scipy.stats.randint(5, 9)}
     drawn = settings_of(SearchTable(params=space).space, "random", 50, 0)
-    assert SearchTable(params=space).way == "random"
+    assert SearchTable(params=space).chosen_method == "random"
     assert all(1e-6 <= one["nu"] <= 1 and 5 <= one["n_landmarks"] < 9 for one in drawn)
     assert {type(one["nu"]) for one in drawn} == {float}
     assert {one["n_landmarks"] for one in drawn} == {5, 6, 7, 8}
-    with pytest.raises(InputError, match="nu: is a range or distribution, and a grid has values"):
+    with pytest.raises(InputError, match="nu: is a range or distribution, but a grid needs values"):
         dk.tune(model(), X, Y, {"nu": space["nu"]}, method="grid")
     optuna = pytest.importorskip("optuna.distributions")
     assert values_of("nu", optuna.CategoricalDistribution(["a", "b"])) == ["a", "b"]
@@ -99,7 +99,7 @@ def test_mistakes_are_refused(arguments, message):
     [
         ({"memory_limit": 2}, "'2' is 2 bytes, as it has no unit; write for instance 2GiB"),
         ({"memory_limit": "lots"}, "'lots' is not a size"),
-        ({"scoring": "auc", "metric": "auc"}, "scoring: is given beside metric"),
+        ({"scoring": "auc", "metric": "auc"}, "scoring: is given together with metric"),
         ({"scoring": len}, "scoring: is a builtin.*; give the name"),
         ({"scoring": "roc_ac"}, "did you mean 'roc_auc'?"),
     ],

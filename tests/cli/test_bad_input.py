@@ -86,7 +86,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
         (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
         (
             ["predict", "m", "--data", "wide.zarr", "--split", "train", "--out", "p.csv"],
-            ["wide.zarr", "3 features where the model has 2"],
+            ["wide.zarr", "3 features, but the model has 2"],
         ),
         (["evaluate", "m", "--data", "text.zarr", "--split", "train"], ["text.zarr", "['x', 'y']", "[0, 1]"]),
         (["evaluate", "m", "--data", "unit.zarr", "--split", "train"], ["unit.zarr", "--scale none"]),

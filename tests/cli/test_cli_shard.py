@@ -125,7 +125,7 @@ def test_inspect_tells_of_the_copy(folder, capsys):
         ("part1.csv --out part2.csv --overwrite", ["part2.csv", "not a data set"]),
         ("bad.csv --out f.zarr", ["bad.csv", "row 2 (line 3)", "column 'x'"]),
         ("d.zarr", ["--out", "--columns to add the feature-major copy to d.zarr"]),
-        ("d.zarr --columns", ["d.zarr", "a feature-major copy already"]),
+        ("d.zarr --columns", ["d.zarr", "already has a feature-major copy"]),
         ("d.zarr d.zarr --columns", ["--out", "one data set"]),
         ("part1.csv --columns", ["--out", "one data set"]),
         ("d.zarr --columns --overwrite --scale none", ["--scale", "no effect"]),

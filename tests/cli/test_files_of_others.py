@@ -48,7 +48,7 @@ def test_an_update_refuses_a_folder_that_holds_other_things(folder, name, capsys
     theirs.write_text("mine")
     before = content(folder)
     assert main(["update", "m", "--data", "new.zarr"]) == 2
-    assert f"holds other things than a model ({name!r}); move them away, or give --out M2" in (
+    assert f"holds files that are not a model's ({name!r}); move them away, or give --out M2" in (
         capsys.readouterr().err
     )
     assert content(folder) == before
@@ -62,9 +62,9 @@ def test_what_comes_while_a_model_is_updated_stays(folder, monkeypatch, capsys):
         (folder / "m" / "notes.txt").write_text("mine")
         return own(*given)
 
-    own = updating.begun
+    own = updating.update_recipe
     with monkeypatch.context() as patched:
-        patched.setattr(updating, "begun", begun)
+        patched.setattr(updating, "update_recipe", begun)
         assert main(["update", "m", "--data", "new.zarr"]) == 2
     assert "('notes.txt')" in capsys.readouterr().err
     (folder / "m" / "notes.txt").rename("notes.txt")
@@ -132,7 +132,7 @@ def test_names_of_a_run_are_not_enough_to_be_its_files(folder, name):
     theirs.parent.mkdir(parents=True)
     theirs.write_text("mine")
     for resume in (False, True):
-        with pytest.raises(InputError, match=f"holds other things than a model .'{name.split('/')[0]}'"):
+        with pytest.raises(InputError, match=f"holds files that are not a model's .'{name.split('/')[0]}'"):
             check_folder(folder / "project", resume=resume)
 
 
@@ -142,7 +142,7 @@ def test_folders_that_a_run_clears_are_its_own(folder, name, capsys):
     theirs.parent.mkdir(parents=True)
     theirs.write_text("mine")
     assert main(["train", "--data", "new.zarr", "--out", "project", *SQUARE]) == 2
-    assert f"holds other things than a model ({name!r})" in capsys.readouterr().err
+    assert f"holds files that are not a model's ({name!r})" in capsys.readouterr().err
     assert content(folder / "project") == {f"{name}/mine": b"mine"}
 
 
@@ -158,5 +158,5 @@ def test_the_demo_overwrites_its_own_model_only(folder, capsys):
     (folder / "m" / "notes.txt").write_text("mine")
     (folder / "m").rename("model")
     assert main(["demo", "--out", ".", "--overwrite"]) == 2
-    assert "holds other things than a model ('notes.txt')" in capsys.readouterr().err
+    assert "holds files that are not a model's ('notes.txt')" in capsys.readouterr().err
     assert (folder / "model" / "notes.txt").read_text() == "mine"

@@ -225,7 +225,7 @@ def test_what_does_not_fit_is_left_out_and_said_so(folder, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"targets": np.zeros(3)}, "all targets of the rows are the same"),
+        ({"targets": np.zeros(3)}, "all targets of the rows are equal"),
         ({"features": np.full((3, 2), np.nan)}, "the rows hold NaN or infinity"),
         ({"targets": np.array([0.0, 1.0, np.nan])}, "the loss is not finite"),
     ],

@@ -117,7 +117,7 @@ def test_the_column_that_names_the_rows(folder, capsys):
     assert pandas.read_csv("r.csv").columns[0] == "age"
     capsys.readouterr()
     assert main(["predict", "m", "new.csv", "nameless.csv", "--out", "s.csv", *here]) == 2
-    assert "nameless.csv: column 'key' is in some files and not in all" in capsys.readouterr().err
+    assert "nameless.csv: column 'key' is missing in some files" in capsys.readouterr().err
 
 
 def test_what_is_in_a_table_is_told_before_anything_is_written(folder, capsys):

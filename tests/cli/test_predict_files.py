@@ -157,7 +157,7 @@ def test_files_without_names_are_taken_in_the_order_of_training(model, tmp_path,
     np.save(tmp_path / "wide.npy", wide[[*NAMES, "more"]].to_numpy())
     arguments = ["predict", str(model), str(tmp_path / "wide.npy"), "--out", str(tmp_path / "w.csv"), *HERE]
     assert main(arguments) == 2
-    assert "4 features where the model has 3" in capsys.readouterr().err
+    assert "4 features, but the model has 3" in capsys.readouterr().err
     assert main([*arguments[:2], str(tmp_path / "new.svm"), "--id", "name", *arguments[3:]]) == 2
     assert "new.svm, --id: does not apply to svmlight files" in capsys.readouterr().err
 

@@ -9,8 +9,8 @@ import pytest
 import distkern
 from distkern.estimators.declared import annotation_of, docstring_type
 from distkern.maths.losses import find_loss
-from distkern.model.files import lasting, stored_arrays
 from distkern.runs.algorithms import algorithms, estimators
+from distkern.runs.persistence import lasting, stored_arrays
 from small import each
 from small import small as small_settings
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from formulas import formula
 
-from distkern.estimators.features import AbstractCoresetClassifier
+from distkern.model.features import LandmarkModel
 from distkern.runs.algorithms import algorithms
 from distkern.solvers._cells.buckets import Machines
 from small import each, most_classes, taken
@@ -69,10 +69,7 @@ def norm(model):
     if hasattr(model, "n_blocks_"):
         # features of each block are normalised by themselves
         return squares * -(-model.n_features // min(model.block_size, model.n_features))
-    if isinstance(model, AbstractCoresetClassifier) or getattr(model, "features", "") in (
-        "nystroem",
-        "kernel",
-    ):
+    if issubclass(model.kind, LandmarkModel) or getattr(model, "features", "") in ("nystroem", "kernel"):
         apart = ((model.landmarks_[:, None] - model.landmarks_[None]) ** 2).sum(axis=2).astype(float)
         return float(
             np.einsum("ij,ik,kj->", model.coefficients_, np.exp(-model.gamma_ * apart), model.coefficients_)
@@ -113,7 +110,7 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     loss = formula("LOSSES", replace(own, threshold=model.offset_) if without else own)
     values = [loss(*row) for row in zip(f.tolist(), signs.tolist(), strict=True)]
     risk = float((s * values).mean())
-    if isinstance(model, AbstractCoresetClassifier):
+    if issubclass(model.kind, LandmarkModel):
         expected = 0.5 * squared + model.value("lam") * risk
     elif name == "simba":
         expected = risk

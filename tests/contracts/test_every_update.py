@@ -115,7 +115,7 @@ def test_the_same_bits_in_processes(name, rows):
 @pytest.mark.parametrize("name", slow_but(READ_AGAIN, "csvrg"))
 def test_old_rows_that_are_read_again_are_asked_for(name, rows):
     model, data = fitted(name, rows)
-    with pytest.raises(InputError, match=r"trained on are missing; add them: --data OLD\.zarr NEW\.zarr"):
+    with pytest.raises(InputError, match=r"training rows are missing; add them: --data OLD\.zarr NEW\.zarr"):
         begun(model, [data["new"].train])
 
 

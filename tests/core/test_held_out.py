@@ -99,7 +99,7 @@ def test_groups_that_are_none_are_refused(groups, message):
 
 def test_one_group_is_refused():
     refuse_one_group(keys_of_texts(["a", "b", "a"]), "groups")
-    with pytest.raises(InputError, match="groups: all rows are of one group"):
+    with pytest.raises(InputError, match="groups: all rows are in one group"):
         refuse_one_group(keys_of_texts(["a", "a"]), "groups")
 
 

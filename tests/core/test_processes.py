@@ -63,7 +63,7 @@ def test_too_few_open_files_are_refused_by_the_hard_limit_and_raised_by_the_soft
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (MemoryError(), "memory ran out; give --memory-limit"),
         (OSError(errno.EMFILE, "Too many open files"), "ulimit -n"),
@@ -71,10 +71,10 @@ def test_too_few_open_files_are_refused_by_the_hard_limit_and_raised_by_the_soft
         (ValueError("of ours"), "DISTKERN_DEBUG=1"),
     ],
 )
-def test_what_limits_may_have_caused_says_so(error, said):
+def test_an_error_that_a_limit_may_have_caused_names_the_limit(error, message):
     status, line = explain(error)
     assert status == 1
-    assert said in line
+    assert message in line
     assert "\n" not in line
 
 

@@ -46,7 +46,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 
 @pytest.mark.parametrize("one", ["loss", "kernel", "format"])
-def test_an_unknown_name_is_told_with_the_word_for_one(one):
+def test_an_unknown_name_is_refused_with_the_word_for_one(one):
     with pytest.raises(InputError, match=f"unknown {one} 'none of them'"):
         FAMILIES[one].find("none of them")
 
@@ -61,7 +61,7 @@ def test_a_part_of_a_family():
         CURVED_LOSSES.where(takes("binary")).where(lambda kind: kind.name == "logistic").find("hinge")
 
 
-def test_a_member_that_lacks_something_is_told_of(tmp_path):
+def test_a_member_that_lacks_something_is_refused(tmp_path):
     (tmp_path / "half.py").write_text(
         "from distkern.maths.losses.base import AbstractElementwiseLoss\n"
         "class Half(AbstractElementwiseLoss):\n"
@@ -75,7 +75,7 @@ def test_a_member_that_lacks_something_is_told_of(tmp_path):
         "distkern.maths.losses.find_loss('half')\n"
     )
     run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-    assert run.stderr.endswith("distkern.maths.losses.half: Half has a name and lacks curvature\n")
+    assert run.stderr.endswith("distkern.maths.losses.half: Half has a name but lacks curvature\n")
 
 
 @pytest.mark.slow

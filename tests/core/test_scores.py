@@ -37,11 +37,11 @@ def test_the_temperature_of_several_outputs_is_the_best_one():
     assert found == pytest.approx(minimize_scalar(loss, (1.0, 3.0)).fun, rel=1e-6)
 
 
-def test_values_that_say_nothing_lose_the_entropy_and_no_numbers_lose_most():
+def test_values_without_information_lose_the_entropy_and_no_numbers_lose_most():
     codes = np.repeat([0, 1], [980, 20])
     entropy = -(0.98 * np.log(0.98) + 0.02 * np.log(0.02))
     assert log_losses(np.zeros((1000, 1)), codes).mean() == pytest.approx(entropy, abs=1e-3)
-    # an error rate cannot tell these two apart
+    # an error rate is the same for these two
     better = np.where(codes == 1, -0.5, -1.0) + np.random.default_rng(0).normal(0, 0.3, 1000)
     assert log_losses(better[:, None], codes).mean() < 0.9 * entropy
     broken = better.copy()

@@ -155,7 +155,7 @@ def test_regression_and_no_targets(tmp_path):
 def test_adding_twice_is_refused_unless_it_is_wanted(tmp_path):
     path = make(tmp_path / "d.zarr", is_sparse=True, columns=True).path
     before = (path / FOLDER / "manifest.json").stat().st_ino
-    with pytest.raises(InputError, match="has a feature-major copy already"):
+    with pytest.raises(InputError, match="already has a feature-major copy"):
         add_columns(path)
     assert (path / FOLDER / "manifest.json").stat().st_ino == before
     add_columns(path, overwrite=True)
@@ -230,7 +230,7 @@ def test_a_disk_without_room_is_found_out_first(tmp_path, monkeypatch, is_sparse
     assert add_columns(data.path).train.has_columns
 
 
-def test_what_the_copy_takes_is_what_it_says(tmp_path):
+def test_the_copy_takes_the_stated_bytes(tmp_path):
     for is_sparse in (False, True):
         data = make(
             tmp_path / f"{is_sparse}.zarr", 3000, 9, is_sparse=is_sparse, columns=True, rows_per_shard=400
@@ -294,7 +294,7 @@ def test_killed_while_adding_the_copy(tmp_path, replacing):
                 column, rows = group.columns(np.array([7])), group.rows(np.arange(group.n_rows))
                 assert isinstance(rows, np.ndarray)
                 np.testing.assert_array_equal(column, rows[:, [7]].T)
-    # otherwise the kills came too early or too late to say anything
+    # otherwise the kills came too early or too late to show anything
     assert interrupted >= 3
     finish(start_code(CODE, path))
     assert open_dataset(path).train.has_columns

@@ -13,7 +13,7 @@ from cluster_processes import lines_of
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
-from distkern.runs.arrays import ArraySource
+from distkern.runs.sources import ArraySource
 
 #: files of a shard, by whether it is sparse
 FILES = {
@@ -102,7 +102,7 @@ def test_every_wrong_chunk_is_noticed(data, tmp_path, damage):
         if damage == "missing":
             file.unlink()
         elif damage == "swapped":
-            # of rows that are as many: it is not their size that tells
+            # of as many rows: their size does not decide
             assert of_another.stat().st_size == len(content) or name.endswith(("data/c/0", "indices/c/0"))
             shutil.copy(of_another, file)
         elif damage == "short":

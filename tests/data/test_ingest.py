@@ -24,8 +24,7 @@ def codes(split):
 
 
 def labels(data):
-    found = data.classes[codes(data.train)].tolist()
-    return found
+    return data.classes[codes(data.train)].tolist()
 
 
 def from_labels(tmp_path, column, **options):
@@ -148,7 +147,7 @@ def test_the_width_of_svmlight_is_the_largest_index_of_all_files(tmp_path):
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ("x,y\n1,2\n", "x,z,y\n1,2,3\n", r"b\.csv: .*columns of .*a\.csv: column 'z' is unknown"),
+        ("x,y\n1,2\n", "x,z,y\n1,2,3\n", r"b\.csv: .*those of .*a\.csv: column 'z' is unknown"),
         ("x,y\n1,2\n", "z,y\n1,3\n", r"b\.csv: .*a\.csv: column 'x' is missing and column 'z' is unknown"),
     ],
 )
@@ -226,16 +225,16 @@ def test_generated_rows_are_checked_too(tmp_path, chunk, message):
         write_dataset([chunk], tmp_path / "d.zarr")
 
 
-def test_progress_is_told(tmp_path):
-    told = []
+def test_progress_is_reported(tmp_path):
+    steps = []
     chunks = [(np.zeros((10, 3)) + i, np.arange(10) % 2) for i in range(4)]
-    write_dataset(chunks, tmp_path / "d.zarr", rows_per_shard=20, progress=lambda *facts: told.append(facts))
-    assert told == [("reading", 10 * i, 120 * i, None) for i in (1, 2, 3, 4)] + [
+    write_dataset(chunks, tmp_path / "d.zarr", rows_per_shard=20, progress=lambda *facts: steps.append(facts))
+    assert steps == [("reading", 10 * i, 120 * i, None) for i in (1, 2, 3, 4)] + [
         ("writing shards", 20 * i, 240 * i, 40) for i in (1, 2)
     ]
 
 
-def test_a_full_disk_is_told_before_shards_are_written(tmp_path, monkeypatch):
+def test_a_full_disk_is_found_before_shards_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "free_bytes", lambda path: 10)
     with pytest.raises(InputError, match=r"d\.zarr: the disk is full \(0\.0 MiB needed, .* MiB free\)"):
         from_labels(tmp_path, ["1", "2"])

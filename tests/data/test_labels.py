@@ -10,7 +10,7 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard
-from distkern.data.labels import kind_of_words, told_alike
+from distkern.data.labels import kind_of_words, lookalike_notes
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_parts_with_labels_of_two_kinds_are_refused(typed, other, message, tmp_p
 def test_integers_that_have_no_type_with_others_are_refused(other, tmp_path):
     large = np.array([2**64 - 1, 1], dtype=np.uint64)
     with pytest.raises(
-        InputError, match=rf"a\.parquet, row 1 .*the label {2**64 - 1} has no type of numbers"
+        InputError, match=rf"a\.parquet, row 1 .*the label {2**64 - 1} shares no numeric type"
     ):
         shard(parts(tmp_path, large, other), tmp_path / "d.zarr")
 
@@ -126,7 +126,7 @@ def test_later_files_have_the_labels_of_what_they_are_like(tmp_path, capsys):
     assert "the label 'maybe' is not a boolean like the classes of --like" in capsys.readouterr().err
 
 
-def test_what_rows_are_like_says_the_task(tmp_path):
+def test_the_task_is_that_of_the_earlier_data_set(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,0.5\n2,1.5\n3,2\n")
     (tmp_path / "b.csv").write_text("x,y\n1,1\n2,3\n")
     how = ["--out", str(tmp_path / "d.zarr"), "--task", "regression"]
@@ -136,15 +136,15 @@ def test_what_rows_are_like_says_the_task(tmp_path):
     assert open_dataset(tmp_path / "e.zarr").task == "regression"
 
 
-def test_labels_that_look_alike_are_told():
+def test_labels_that_look_alike_are_reported():
     labels = ["<=50K", "<=50K.", " yes", "yes", "Yes", "no", "1e3", "1000", "+", "-"]
-    told = told_alike(sorted(labels), range(10))
-    assert [sentence.count("rows") for sentence in told] == [3, 2, 2]
-    assert told[0] == (
+    notes = lookalike_notes(sorted(labels), range(10))
+    assert [sentence.count("rows") for sentence in notes] == [3, 2, 2]
+    assert notes[0] == (
         "the labels ' yes' (0 rows), 'Yes' (7 rows) and 'yes' (9 rows) look alike but are separate classes"
     )
-    assert not told_alike([False, True, 1], [1, 1, 1])
-    assert told_alike([f"{case}{at}" for at in range(7) for case in "aA"], [1] * 14)[-1].startswith(
+    assert not lookalike_notes([False, True, 1], [1, 1, 1])
+    assert lookalike_notes([f"{case}{at}" for at in range(7) for case in "aA"], [1] * 14)[-1].startswith(
         "2 more groups"
     )
 

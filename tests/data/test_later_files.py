@@ -34,19 +34,19 @@ def test_later_rows_weigh_as_those_before(tmp_path):
     lines = [f"{at % 7},{1 + 9 * (at % 3)},{at // 4},{at}" for at in range(80)]
     text = "x,w,g,y\n" + "\n".join(lines)
     first = made(tmp_path, written(tmp_path, text), weight="w", group="g", task="regression")
-    told = []
-    options = {"like": like_of(first), "scale": None, "task": "regression", "notice": told.append}
+    notices = []
+    options = {"like": like_of(first), "scale": None, "task": "regression", "notice": notices.append}
     later = made(tmp_path, written(tmp_path, text, "b.csv"), **options)
     assert later.group_name == "g"
     np.testing.assert_array_equal(later.train.weight_totals, first.train.weight_totals)
-    assert told == []
+    assert notices == []
     # a test split that is drawn keeps groups together
     parts = made(tmp_path, written(tmp_path, text, "b.csv"), **options, test_fraction=0.3)
     assert parts.test.n_rows % 4 == 0
     plain = "x,y\n" + "\n".join(f"{at % 7},{at}" for at in range(80))
     without = made(tmp_path, written(tmp_path, plain, "c.csv"), **options)
     assert without.train.weight_totals is None
-    assert "there is no column 'w' of weights, which earlier rows had: each row counts as one" in told
+    assert "there is no column 'w' of weights, unlike in earlier rows: each row counts as one" in notices
     with pytest.raises(InputError, match="--weight: there is no column 'often'"):
         made(tmp_path, written(tmp_path, plain, "c.csv"), **options, weight="often")
 
@@ -126,11 +126,11 @@ def test_mere_numbers_may_be_missing_later(tmp_path):
     assert np.isfinite(np.asarray(model.predict(later.train))).all()
 
 
-def test_the_unit_of_a_target_is_told_and_known_later(tmp_path):
-    told = []
+def test_the_unit_of_a_target_is_reported_and_known_later(tmp_path):
+    notices = []
     percent = "x,y\n" + "".join(f"{at},{at}%\n" for at in range(40))
-    data = made(tmp_path, written(tmp_path, percent), task="regression", notice=told.append)
-    assert "the target 'y' is in percent, converted to shares: 5% becomes 0.05" in told
+    data = made(tmp_path, written(tmp_path, percent), task="regression", notice=notices.append)
+    assert "the target 'y' is in percent, converted to shares: 5% becomes 0.05" in notices
     money = "x,y\n" + "".join(f'{at},"$1,{at:03}"\n' for at in range(40))
     data = made(tmp_path, written(tmp_path, money), task="regression")
     (tmp_path / "b.csv").write_text(money)
@@ -187,14 +187,14 @@ def test_objects_of_frames():
 def test_later_files_are_checked(tmp_path):
     text = "x,c,y\n" + "".join(f"{at},{'uv'[at % 2]},{at}\n" for at in range(40))
     data = made(tmp_path, written(tmp_path, text), task="regression")
-    told = []
+    notices = []
     later = written(tmp_path, "x,c,new,y\n1,w,2,3\n2,u,2,4\n", "b.csv")
-    how = {"like": like_of(data), "task": "regression", "notice": told.append}
+    how = {"like": like_of(data), "task": "regression", "notice": notices.append}
     check(later, report=lambda columns: None, **how)
-    assert "rows with a category not in the training rows, treated as unknown: c (1)" in told
-    assert "column unknown to the model, ignored: 'new'" in told
+    assert "rows with a category not in the training rows, treated as unknown: c (1)" in notices
+    assert "column unknown to the model, ignored: 'new'" in notices
     assert open_dataset(tmp_path / "d.zarr").fingerprint == data.fingerprint
-    with pytest.raises(InputError, match="--like: sets the preparation of rows"):
+    with pytest.raises(InputError, match="--like: determines the preparation of rows"):
         check(later, report=lambda columns: None, **how, impute="flag")
 
 

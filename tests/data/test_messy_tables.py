@@ -43,12 +43,12 @@ def test_a_messy_table(tmp_path, monkeypatch):
         feature(data, "called sin of day"), [np.sin(13.5 * np.pi / 12), 1, 0, -1], atol=1e-6
     )
     np.testing.assert_allclose(feature(data, "vip"), [1, 0, 2 / 3, 1], rtol=1e-6)
-    # the model's own files, in which nothing tells the order of the days, are read alike
+    # the model's own files, in which nothing shows the order of the days, are read alike
     later = MESSY.splitlines()
     source = written(tmp_path, "\n".join([later[0], later[4], ""]), "b.csv")
     (block,) = FileRows([source], Like(data.n_features, data.table.names, "y", data.scaling, data.table))
     np.testing.assert_array_equal(np.asarray(block.features), rows(data.train)[3:])
-    # and the data set does not depend on the pieces in which it is read, once the first rows say what is what
+    # nor does the data set depend on the pieces it is read in, once the first rows show what columns hold
     small_blocks(monkeypatch, 150)
     assert made(tmp_path, tmp_path / "a.csv").fingerprint == data.fingerprint
 
@@ -58,7 +58,7 @@ def test_decimal_commas(tmp_path):
     text = "x;p;y\n1.200,5;3,5 €;a\n2,5;1.000 €;b\n"
     data = made(tmp_path, written(tmp_path, text), notice=notices.append)
     np.testing.assert_array_equal(rows(data.train), [[1200.5, 3.5], [2.5, 1000]])
-    assert any("fields are separated by ';', decimals by ','" in said for said in notices)
+    assert any("fields are separated by ';', decimals by ','" in notice for notice in notices)
     assert data.table.decimal == ","
     # a target too
     prices = made(tmp_path, tmp_path / "a.csv", target="p", task="regression", drop=["y"])
@@ -87,23 +87,23 @@ def test_decimal_commas_of_frames(kind):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, labels)
-    told = [str(one.message) for one in caught if one.filename == __file__]
-    assert "numbers written as texts in X are read with decimal commas" in told
-    assert "column 'name' is left out: most of its values occur once" in told
+    messages = [str(one.message) for one in caught if one.filename == __file__]
+    assert "numbers written as texts in X are read with decimal commas" in messages
+    assert "column 'name' is left out: most of its values occur once" in messages
     assert model.table_.columns[0].fill == pytest.approx(1205.5 / 3)
     asked = frame.assign(x=["1.200,0", "3,50", "2", "401,83333333333333"] * 10)
     np.testing.assert_allclose(model.decision_function(asked), model.decision_function(frame), rtol=1e-5)
-    # points and nothing else tell that points are before decimals
+    # only points show that points are decimal marks
     points = frame.assign(x=["1.200", "3.5", "1,000.5", "2"] * 10)
     with pytest.warns(UserWarning, match="name"):
         model.fit(points, y)
     assert model.table_.columns[0].fill == pytest.approx((1.2 + 3.5 + 1000.5 + 2) / 4)
 
 
-def test_dates_of_which_none_tells_the_order(tmp_path):
+def test_dates_of_which_none_shows_the_order(tmp_path):
     source = written(tmp_path, "d,y\n2024-01-02,a\n3/4/2024,b\n5/5/2024,a\n")
     with pytest.raises(
-        InputError, match=r"row 2 \(line 3\), column 'd': .* in '3/4/2024' .*--day-first or --month"
+        InputError, match=r"row 2 \(line 3\), column 'd': .*'3/4/2024' begins .*--day-first or --month"
     ):
         made(tmp_path, source)
     april, march = (feature(made(tmp_path, source, day_first=first), "d days")[1] for first in (True, False))
@@ -113,15 +113,15 @@ def test_dates_of_which_none_tells_the_order(tmp_path):
         made(tmp_path, both, day_first=True)
 
 
-def test_all_problems_are_told_at_once(tmp_path):
+def test_all_problems_are_reported_at_once(tmp_path):
     lines = [f"{at},{at}%,2024-01-{at % 28 + 1:02d},{'ab'[at % 2]}" for at in range(40)]
     lines[7] = "seven,5,soon,?"
     lines[9] = "nine,9%,never,a"
     source = written(tmp_path, "\n".join(["n,p,d,y", *lines, ""]))
     with pytest.raises(Problems) as raised:
         made(tmp_path, source)
-    told = str(raised.value).splitlines()
-    assert len(told) == 4
+    lines = str(raised.value).splitlines()
+    assert len(lines) == 4
     place = r"a.csv, row 8 (line 9), column "
     number = (
         "'seven' is not a number, as other values of the column are (and 1 more row); correct it, or give "
@@ -134,7 +134,7 @@ def test_all_problems_are_told_at_once(tmp_path):
         "d": "'soon' is not a date",
     }
     for name, what in expected.items():
-        assert any(f"{place}{name!r}: {what}" in line for line in told)
+        assert any(f"{place}{name!r}: {what}" in line for line in lines)
     assert not (tmp_path / "d.zarr").exists()
 
 
@@ -144,7 +144,7 @@ def checked(source, **options):
     return {column.name: column for column in found}
 
 
-def test_what_every_column_becomes_is_told_before(tmp_path):
+def test_a_check_reports_what_every_column_becomes(tmp_path):
     random = np.random.default_rng(0)
     n_rows = 1000
     y = random.integers(0, 2, n_rows)
@@ -303,11 +303,11 @@ def test_words_that_recur_among_numbers_are_categories(tmp_path, usual, others, 
     values = [*(str(one) for one in np.resize(usual, 380)), *np.resize(others, 20)]
     lines = [f"{value},{place % 2}" for place, value in enumerate(values)]
     (tmp_path / "a.csv").write_text("\n".join(["years,y", *lines]) + "\n")
-    told = []
+    notices = []
     if is_category:
-        data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", notice=told.append)
+        data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", notice=notices.append)
         assert [column.kind for column in data.table.columns] == ["category"]
-        assert any("'years' holds numbers and words" in line for line in told)
+        assert any("'years' holds numbers and words" in line for line in notices)
         # a word that does not recur is a mistake as before
         values[-20:] = ["1"] * 19 + ["oops"]
     lines = [f"{value},{place % 2}" for place, value in enumerate(values)]

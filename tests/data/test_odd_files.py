@@ -81,8 +81,8 @@ def ended(call, *arguments):
     return found[0] if found else None
 
 
-def tell(command, runs, said):
-    said.append(main([command, "j", "--runs", str(runs)]))
+def run_command(command, runs, codes):
+    codes.append(main([command, "j", "--runs", str(runs)]))
 
 
 def test_models_and_data_sets_are_refused(odd, tmp_path):
@@ -117,7 +117,7 @@ def test_parts_and_trials_are_refused(odd, tmp_path):
     assert isinstance(ended(search.trial, Task(0, 0, 0)), CorruptDataError)
 
 
-def test_jobs_are_told_without_what_cannot_be_read(odd, tmp_path, capsys):
+def test_jobs_are_listed_without_what_cannot_be_read(odd, tmp_path, capsys):
     folder = JobFolder(tmp_path / "run")
     folder.write(Record("j", "newton", "d", "run", state="failed", started=1.0))
     JobIndex(tmp_path).add("j", tmp_path / "run")
@@ -125,11 +125,11 @@ def test_jobs_are_told_without_what_cannot_be_read(odd, tmp_path, capsys):
     odd(tmp_path / "run" / ".job" / "heartbeat")
     for name, command in (("log.jsonl", "logs"), ("metrics.jsonl", "status"), ("job.json", "status")):
         file = odd(tmp_path / "run" / name)
-        said: list[int] = []
-        assert ended(tell, command, tmp_path, said) is None, name
+        codes: list[int] = []
+        assert ended(run_command, command, tmp_path, codes) is None, name
         # the log of a terabyte begins with half a line
-        assert said == [0 if (name, file.is_file()) == ("log.jsonl", True) else 2], name
-        assert file.name in capsys.readouterr().err or said == [0]
+        assert codes == [0 if (name, file.is_file()) == ("log.jsonl", True) else 2], name
+        assert file.name in capsys.readouterr().err or codes == [0]
         if not file.is_dir():
             file.unlink()
         else:
@@ -167,7 +167,7 @@ def test_arrays_of_terabytes_take_no_memory(tmp_path):
         load_arrays(tmp_path / "a")
 
 
-def test_rows_are_those_that_the_manifest_says(tmp_path):
+def test_rows_must_agree_with_the_manifest(tmp_path):
     """Compiled loops index by classes and columns, and look no further."""
     X = np.where(np.random.default_rng(0).normal(size=(40, 3)) > 0.5, 1.0, 0.0).astype(np.float32)
     reader = write_dataset([(X, np.arange(40) % 2)], tmp_path / "d", scale="none", sparse=True).train.reader(

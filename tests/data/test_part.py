@@ -12,7 +12,7 @@ from distkern.core.held_out import Sides, row_keys
 from distkern.core.sparse import SparseRows
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
-from parts import parts_of
+from parts import parts_of, source_rows
 from small import slow_but
 
 N_ROWS = 2000
@@ -35,11 +35,6 @@ def data(rows, tmp_path_factory):
     features, labels = rows
     path = tmp_path_factory.mktemp("part") / "d.zarr"
     return write_dataset([(features, labels)], path, scale="none", rows_per_shard=300, columns=True)
-
-
-def source_rows(split):
-    parts = [split.reader(block).source_rows() for block in range(split.n_blocks)]
-    return np.concatenate([part for part in parts if part is not None])
 
 
 @pytest.fixture(params=[True, False], ids=["few", "many"])

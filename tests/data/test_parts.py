@@ -155,11 +155,11 @@ def test_rows_of_another_run_do_not_count(tmp_path):
     stored(tmp_path)
     other = SlicedParts(tmp_path / "moved", "another job", LAYOUT)
     assert other.records() == {}
-    with pytest.raises(CorruptDataError, match="of another run"):
+    with pytest.raises(CorruptDataError, match="from another run"):
         list(other.slices(0, range(1)))
 
 
-def test_a_process_that_does_not_see_the_folder_says_so(tmp_path):
+def test_a_process_that_does_not_see_the_folder_is_an_error(tmp_path):
     parts = stored(tmp_path)
     (tmp_path / "moved").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"cannot read the folder .* --out in a folder that all workers see"):

@@ -14,9 +14,9 @@ import zarr
 from distkern.cli.main import main
 from distkern.cli.training import train_described
 from distkern.core.errors import InputError, StoreError
-from distkern.data import _file_systems, places
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import add_columns, shard
+from distkern.data.store import _file_systems, places
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.loading import load_model
 from distkern.jobs.driver import drive
@@ -229,7 +229,7 @@ def test_one_of_many_claims_wins(bucket):
     assert sorted(epochs) == [*range(1, 9)]
 
 
-def test_what_is_not_allowed_or_not_there_is_said_in_one_line(bucket, capsys, monkeypatch, tmp_path):
+def test_what_is_forbidden_or_missing_is_one_line_of_error(bucket, capsys, monkeypatch, tmp_path):
     assert main(["evaluate", f"{bucket}/m", "--data", f"{bucket}/d.zarr"]) == 2
     assert f"{bucket}/m: is not a model" in capsys.readouterr().err
     assert main(["inspect", "s3://no-such-bucket-here/d.zarr"]) == 2
@@ -261,8 +261,8 @@ def test_a_job_in_s3_and_no_key_anywhere(bucket, local, tmp_path, capsys):
     from distkern.jobs.folder import JobIndex
 
     JobIndex(bucket / "runs").add("j-1", out)
-    told = drive(str(out), description, train_described)
-    assert told == {"id": "j-1", "state": "finished", "error": ""}
+    status = drive(str(out), description, train_described)
+    assert status == {"id": "j-1", "state": "finished", "error": ""}
     assert load_model(out).coefficients_.tobytes() == load_model(local[1]).coefficients_.tobytes()
     runs = ["--runs", f"{bucket}/runs"]
     assert main(["jobs", *runs, "--json"]) == 0

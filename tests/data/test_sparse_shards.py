@@ -72,7 +72,7 @@ def test_sparse_and_dense_shards_hold_the_same_rows(tmp_path, scale, rows_per_sh
     assert made[0].fingerprint != made[1].fingerprint
 
 
-def test_the_form_follows_the_density_unless_it_is_said(tmp_path):
+def test_the_form_follows_the_density_unless_it_is_given(tmp_path):
     for number, (share, wanted, expected) in enumerate(
         [(0.03, None, True), (0.1, None, False), (0.03, False, False), (0.1, True, True)]
     ):

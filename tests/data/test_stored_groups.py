@@ -10,7 +10,7 @@ from distkern.core.targets import keys_of_groups
 from distkern.data import collect
 from distkern.data.ingest import shard
 from distkern.data.manifest import read_manifest
-from parts import parts_of
+from parts import parts_of, source_rows
 
 N_GROUPS, N_ROWS = 25, 500
 
@@ -36,11 +36,6 @@ def made(folder, frame, ending="csv", **how):
     return shard(file, folder / f"{ending}.zarr", overwrite=True, **how)
 
 
-def source_rows(split):
-    parts = [split.reader(number).source_rows() for number in range(split.n_blocks)]
-    return np.concatenate([part for part in parts if part is not None])
-
-
 def keys_of(split):
     keys = [split.reader(number)().group_keys for number in range(split.n_blocks)]
     return np.concatenate([own for own in keys if own is not None])
@@ -61,7 +56,7 @@ def test_the_group_of_each_row_is_stored_and_is_no_feature(tmp_path, frame, endi
     assert '"encoding-version": 5' in manifest.to_text()
 
 
-def test_inspect_and_shard_tell_the_column(tmp_path, frame, capsys):
+def test_inspect_and_shard_report_the_column(tmp_path, frame, capsys):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     given = [str(tmp_path / "rows.csv"), "--out", str(tmp_path / "d.zarr"), "--group", "customer", "--json"]
     assert main(["shard", *given]) == 0
@@ -121,7 +116,7 @@ def test_more_folds_than_groups_are_refused(tmp_path, frame):
 
 
 def test_target_means_are_those_of_other_groups(tmp_path, frame):
-    # a city is of one customer, so that no row of another group tells its target
+    # a city is of one customer, so that no row of another group shares its target
     apart = made(tmp_path, frame, drop=(), categorical={"city": "target"})
     prior = apart.train[:][:, 1]
     assert len(np.unique(np.round(prior, 6))) <= 5

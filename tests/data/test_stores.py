@@ -15,10 +15,10 @@ import pytest
 from distkern.cli.main import main
 from distkern.core.errors import InputError, StoreError
 from distkern.core.urls import refuse_password
-from distkern.data import _file_systems, places
 from distkern.data.appending import append_text
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard
+from distkern.data.store import _file_systems, places
 from distkern.data.store.arrays import save_arrays
 from distkern.data.store.atomic import staged_folder, write_text_atomic
 from distkern.data.store.places import URLPlace, place_of
@@ -123,7 +123,7 @@ def test_what_a_killed_writer_left_on_this_machine_is_removed(url, tmp_path, mon
     assert [*tmp_path.iterdir()] == []
 
 
-def test_places_are_told_from_texts(tmp_path):
+def test_places_are_made_of_texts(tmp_path):
     assert place_of(f"file://{tmp_path}/d.zarr") == tmp_path / "d.zarr"
     assert place_of((tmp_path / "ü b" / "d.zarr").as_uri()) == tmp_path / "ü b" / "d.zarr"
     assert place_of("d.zarr") == Path("d.zarr")

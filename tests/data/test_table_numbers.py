@@ -3,7 +3,7 @@ import pandas
 import pytest
 
 import distkern as dk
-from distkern.data.table_numbers import telling_numbers
+from distkern.data.table_numbers import informative_values
 from distkern.runs.writing import write_dataset
 
 N_ROWS, N_AGENTS = 1500, 30
@@ -25,33 +25,33 @@ def columns_of(frame):
     return rows.to_numpy(np.float64), [frame.columns.get_loc("region")]
 
 
-def test_numbers_of_agents_tell_and_smooth_columns_do_not(sold):
+def test_numbers_of_agents_are_informative_and_smooth_columns_are_not(sold):
     rows, categories = columns_of(sold[0])
     wanted = (sold[1] > 0)[:, None].astype(float)
     for targets in (sold[1][:, None], wanted, np.hstack([wanted, 1.0 - wanted])):
-        assert telling_numbers(rows, targets, [0, 1], categories) == [0]
+        assert informative_values(rows, targets, [0, 1], categories) == [0]
     noise = np.random.default_rng(1).normal(size=(N_ROWS, 1))
-    assert telling_numbers(rows, noise, [0, 1], categories) == []
-    assert telling_numbers(rows[:200], sold[1][:200, None], [0, 1], categories) == []
+    assert informative_values(rows, noise, [0, 1], categories) == []
+    assert informative_values(rows[:200], sold[1][:200, None], [0, 1], categories) == []
 
 
-def test_rows_of_one_group_do_not_tell_each_other(sold):
+def test_rows_of_one_group_do_not_learn_from_each_other(sold):
     rows, categories = columns_of(sold[0])
     groups = rows[:, 0].astype(np.uint64)
-    assert telling_numbers(rows, sold[1][:, None], [0, 1], categories, groups) == []
+    assert informative_values(rows, sold[1][:, None], [0, 1], categories, groups) == []
 
 
-def test_copies_of_rows_do_not_tell_each_other():
+def test_copies_of_rows_do_not_learn_from_each_other():
     generator = np.random.default_rng(0)
     rows = np.column_stack([generator.integers(0, 100, 400), generator.integers(0, 2, 400)]).astype(float)
     rows, noise = np.repeat(rows, 5, axis=0), np.repeat(generator.normal(size=400), 5)[:, None]
-    assert telling_numbers(rows, noise, [0], [1]) == []
+    assert informative_values(rows, noise, [0], [1]) == []
 
 
 def test_what_is_missing_is_a_value(sold):
     rows, categories = columns_of(sold[0])
     rows[rows[:, 0] < 300, 0] = np.nan
-    assert telling_numbers(rows, sold[1][:, None], [0, 1], categories) == [0]
+    assert informative_values(rows, sold[1][:, None], [0, 1], categories) == [0]
 
 
 @pytest.mark.parametrize("is_real", [True, False])

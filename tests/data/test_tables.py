@@ -74,7 +74,7 @@ def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
     ("scale", "n_reads", "n_encoded"), [("minmax", 2, 1), ("none", 2, 1), ("standard", 3, 2)]
 )
 def test_parked_rows_are_read_twice_and_encoded_once(tmp_path, monkeypatch, scale, n_reads, n_encoded):
-    """A third time for scalings that the ranges of the features do not tell."""
+    """A third time for scalings that need more than the ranges of the features."""
     counts, read, encode = Counter(), Spool.read, Table.encode
 
     def reading(spool, run, start, count):
@@ -154,7 +154,7 @@ def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path, mon
 
 
 @pytest.mark.parametrize(("noise", "least", "most"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.5)])
-def test_rare_categories_are_trusted_as_far_as_categories_tell(tmp_path, noise, least, most):
+def test_rare_categories_are_trusted_as_far_as_categories_are_informative(tmp_path, noise, least, most):
     generator = np.random.default_rng(0)
     cities = generator.integers(0, 100, 400)
     y = generator.normal(1e6, 10.0, 100)[cities] + noise * generator.normal(size=400)
@@ -200,7 +200,7 @@ def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(tmp_path, mo
     assert again.fingerprint == whole.fingerprint
 
 
-def test_test_rows_say_nothing_of_the_columns(tmp_path):
+def test_test_rows_do_not_change_the_columns(tmp_path):
     frame = adult(800)
     frame.to_csv(tmp_path / "a.csv", index=False)
     extreme = adult(200, seed=1)
@@ -213,8 +213,8 @@ def test_test_rows_say_nothing_of_the_columns(tmp_path):
     assert both.table == alone.table
     assert both.scaling == alone.scaling
     np.testing.assert_array_equal(rows(both.train), rows(alone.train))
-    assert any("test rows with a category not in the training rows" in said for said in notices)
-    assert any("state (200)" in said for said in notices)
+    assert any("test rows with a category not in the training rows" in notice for notice in notices)
+    assert any("state (200)" in notice for notice in notices)
     assert "test rows with a number far outside the range of the training rows: age (200)" in notices
     # an unknown category goes where the mean of all is
     assert both.table is not None
@@ -255,8 +255,8 @@ def test_dates_outside_those_of_the_training_rows_count_as_the_nearest(tmp_path)
         notice=notices.append,
     )
     # half a day is less than a hundredth of these two months
-    told = "rows with a date outside the range of the training rows, clipped to it: at (3)"
-    assert notices == [told]
+    clipped = "rows with a date outside the range of the training rows, clipped to it: at (3)"
+    assert notices == [clipped]
     encoded = open_dataset(tmp_path / "e.zarr")
     day = [(moment - datetime(1970, 1, 1)).total_seconds() / 86_400 for moment in (first, last)]
     middle = 0.5 * (day[0] + day[1])
@@ -396,7 +396,7 @@ def test_a_sparse_table_of_numbers_stays_sparse(tmp_path):
         ),
         ("x,c,y\n1,a,0\n2,b,1\n", {"categorical": {"c": "hash"}}, "unknown encoding of categories 'hash'"),
         ("x,c,y\n1,a,0\n2,b,1\n", {"drop": ["d"]}, "no column 'd' to leave out"),
-        ("x,c,y\n1,a,0\n2,b,1\n", {"sparse": True}, "--sparse: tables with columns of other things"),
+        ("x,c,y\n1,a,0\n2,b,1\n", {"sparse": True}, "--sparse: tables with non-numeric columns"),
         ("x,c,y\n1,a,0\n2,b,1\n", {"task": "none", "categorical": {"c": "target"}}, "no target"),
         ("x,c,y\n1,a,0\ninf,b,1\n", {}, r"row 2 \(line 3\), column 'x': the value is infinite"),
         ("c,y\n,0\n,1\n", {}, "the rows have no features"),
@@ -438,14 +438,14 @@ def test_wide_and_unique_categories(tmp_path, monkeypatch):
     # of three classes, a mean for each
     assert data.feature_names == tuple(f"mean of {label} by group" for label in range(3))
     np.testing.assert_allclose(rows(data.train).sum(axis=1), 1, rtol=1e-5)
-    assert any("column 'id' is left out: most of its values occur once" in said for said in notices)
+    assert any("column 'id' is left out: most of its values occur once" in notice for notice in notices)
     wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
     assert wide.n_features == 40
     assert wide.table.ignored == ("id",)
     monkeypatch.setattr(category, "MAX_LEVELS", 100)
     notices.clear()
     assert made(tmp_path, source, notice=notices.append).table == data.table
-    assert any("column 'id' is left out: it has more than" in said for said in notices)
+    assert any("column 'id' is left out: it has more than" in notice for notice in notices)
     message = r"row 101 \(line 102\), column 'id': more than 100 different values .*--drop id"
     with pytest.raises(InputError, match=message):
         made(tmp_path, source, categorical={"id": "target"})
@@ -454,7 +454,7 @@ def test_wide_and_unique_categories(tmp_path, monkeypatch):
         made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
 
 
-def test_a_column_of_numbers_whose_user_says_that_it_holds_categories(tmp_path):
+def test_a_column_of_numbers_may_be_given_as_categories(tmp_path):
     source = written(tmp_path, "c,y\n1,0\n1.0,1\n02,0\n2.5,1\n,0\n")
     data = made(tmp_path, source, categorical={"c": "onehot"})
     assert data.feature_names == ("c=02", "c=1", "c=2.5", "c is missing")

@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import random as random_sparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
+import distkern
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
 from distkern.choose.folds import TriedMachine
 from distkern.choose.ladder import _enrichment, _is_worth
@@ -18,11 +20,12 @@ from distkern.data.ingest import write_dataset
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.estimators.arena import Arena
 from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
-from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
-from runs import posed_problem
+from distkern.runs.sources import ArraySource
+from runs import plan, posed_problem, train
 
 
 def rows(n_rows=200, n_columns=3):
@@ -199,6 +202,17 @@ def test_settings_of_the_choice_are_overridden_by_name():
         KernelClassifier(settings={"n_landmarks": -1}, random_state=0).fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [KernelClassifier, CellClassifier])
+def test_a_plan_keeps_what_was_chosen_for_its_run(kind, tmp_path, monkeypatch):
+    data = write_dataset([curved(300)], tmp_path / "d.zarr", scale="none")
+    planned = plan(kind(random_state=0), data.train)
+    monkeypatch.setattr(Arena, "of", None)
+    model = train(planned.recipe, data.train, scheduler="synchronous")
+    assert model.score(data.train) > 0.6
+    with pytest.raises(TypeError):
+        kind(random_state=0).fit(data.train)
+
+
 def test_wide_sparse_rows_get_a_linear_machine():
     X = random_sparse(80, 20_000, 0.005, format="csr", random_state=0, dtype=np.float32)
     y = (np.asarray(X.sum(axis=1)).ravel() > X.sum() / 80).astype(int)
@@ -209,7 +223,7 @@ def test_wide_sparse_rows_get_a_linear_machine():
         "linear",
         "products",
     )
-    assert model.chosen_because_ == "of 20,000 sparse columns"
+    assert model.chosen_because_ == "of 20,000 sparse columns, and by log loss on held-out rows of a sample"
     assert "matrices of 20,000 features are large" in "".join(model.history_[-1]["notes"])
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert not hasattr(model, "metric_importances_")
@@ -226,7 +240,8 @@ def wide(kind, n_rows=400):
 
 @pytest.mark.parametrize(("kind", "features"), [("linear", "linear"), ("round", "nystroem")])
 def test_a_trial_decides_where_the_shape_does_not(kind, features):
-    X, score = wide(kind)
+    X, score = wide(kind, 1200)
+    score = score + 0.5 * np.random.default_rng(2).normal(size=1200)
     y = np.where(score > 0, "yes", "no")
     model = KernelClassifier(class_weight={"yes": 2.0}, random_state=0)
     recipe = recipe_for(model, X, y)
@@ -242,6 +257,40 @@ def test_a_trial_of_regressors(kind, features):
     assert recipe.name == "newton_regressor"
     assert recipe.settings.given["features"] == features
     assert recipe.chosen.because.endswith("and by squared error on held-out rows of a sample")
+
+
+def test_a_linear_machine_of_stored_rows_has_the_nu_of_their_units(tmp_path):
+    generator = np.random.default_rng(5)
+    weights = generator.normal(size=60)
+    # columns with a spread of a seventh: the map that leaves them as they are divides all by one number
+    X = (generator.random((5000, 60)) < 0.02).astype(np.float32)
+    X[:, :2] = generator.random((5000, 2)) * 0.1
+    y = (X @ weights + generator.logistic(size=5000) > 0.5).astype(int)
+    data = distkern.write_dataset(X[:500], y[:500], tmp_path / "rare.zarr", scale="minmax", sparse=False)
+    model = KernelClassifier(random_state=0).fit(data)
+    assert model.machine_.features == "linear"
+
+    def lost(machine):
+        return log_loss(y[500:], machine.predict_proba(X[500:]))
+
+    best = min(lost(LogisticRegression(C=C).fit(X[:500], y[:500])) for C in (0.3, 1.0, 3.0))
+    assert lost(model) < 1.04 * best < 0.64
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "very wide"])
+def test_wide_rows_of_noise_get_no_surer_than_the_shares_of_the_classes(kind):
+    generator = np.random.default_rng(3)
+    if kind == "dense":
+        X = generator.normal(size=(300, 1200)).astype(np.float32)
+    else:
+        n_columns = 20_000 if kind == "very wide" else 2000
+        X = random_sparse(300, n_columns, 0.01, format="csr", random_state=0, dtype=np.float32)
+        X.data[:] = 1.0
+    y = generator.integers(0, 2, 300)
+    model = KernelClassifier(random_state=0).fit(X[:150], y[:150])
+    found = log_loss(y[150:], model.predict_proba(X[150:]))
+    assert found < 0.75
+    assert abs(found - model.held_out_score_) < 0.06
 
 
 def test_too_few_rows_for_a_trial_get_kernels_at_all_of_them():

@@ -22,10 +22,12 @@ def test_a_loss_without_probabilities_names_those_that_have_them():
 
 def test_the_method_keeps_signature_and_docstring():
     assert [*inspect.signature(dk.NewtonClassifier.predict_proba).parameters] == ["self", "X"]
-    assert dk.NewtonClassifier().predict_proba.__doc__.startswith("Probabilities")
+    assert dk.NewtonClassifier().predict_proba.__doc__.startswith("Predict class probabilities")
 
 
 def test_what_cannot_go_on_says_so():
     model = dk.NewtonClassifier(loss="logistic", features="linear")
-    with pytest.raises(AttributeError, match="no partial_fit, as newton reads the old rows again"):
+    with pytest.raises(
+        AttributeError, match="no partial_fit, because updates of newton read the old rows again"
+    ):
         model.partial_fit(X, Y)

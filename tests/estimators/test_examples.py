@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.core import parameters, python_words, screens
+from distkern.core import parameters, python_words, text
 from distkern.estimators import declared
 from distkern.runs.algorithms import estimators
 
@@ -22,7 +22,7 @@ def test_the_example_of_a_class_runs(name, monkeypatch, tmp_path):
     assert doctest.DocTestRunner(verbose=False).run(examples).failed == 0
 
 
-@pytest.mark.parametrize("module", [declared, parameters, python_words, screens])
+@pytest.mark.parametrize("module", [declared, parameters, python_words, text])
 def test_the_examples_of_a_module_run(module):
     found = doctest.testmod(module)
     assert found.attempted

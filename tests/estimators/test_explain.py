@@ -219,7 +219,7 @@ def _wrong(**change):
         (_wrong(grid_resolution=1), "grid_resolution: is 1; use a whole number >= 2"),
         (_wrong(X=np.zeros((20, 2))), "X has 2 features, but NewtonRegressor is expecting 3 features"),
         (_wrong(y=np.zeros(19)), "inconsistent numbers of samples"),
-        (_wrong(y=np.zeros(20)), "explain: all targets of the rows are the same"),
+        (_wrong(y=np.zeros(20)), "explain: all targets of the rows are equal"),
     ],
 )
 def test_what_is_wrong_is_told(given, message):
@@ -232,7 +232,7 @@ def test_labels_of_a_data_set_are_its_own(tmp_path):
     X, y = rows(40)
     model = regressor().fit(X, y)
     data = write_dataset(X, y > 0, tmp_path / "d.zarr")
-    with pytest.raises(ValueError, match="a data set's split has its own labels"):
+    with pytest.raises(ValueError, match="a split of a data set has its own labels"):
         model.explain(data, y)
     with pytest.raises(ValueError, match="the data set is for task 'classification', not regression"):
         model.explain(data)

@@ -126,7 +126,7 @@ def test_a_model_of_dask_frames_checks_dask_frames():
 def test_an_estimator_fitted_to_a_frame_refuses_another_order_as_scikit_learn_does(tmp_path):
     X, y = rows()
     fitted = estimator().fit(X, y)
-    with pytest.raises(InputError, match=r"must be in the same order .*; X\[model.feature_names_in_\] is"):
+    with pytest.raises(InputError, match=r"must be in the same order .*; give X\[model.feature_names_in_\]"):
         fitted.predict(X[OTHER_ORDER])
     expected = fitted.predict(X)
     lazy = dask_frame(X[OTHER_ORDER])

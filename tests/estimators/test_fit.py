@@ -144,7 +144,7 @@ def test_class_weight_of_an_absent_class_is_refused(binary):
         ({1: np.nan}, "the weight of class 1 is nan"),
         ({1: np.inf}, "the weight of class 1 is inf"),
         ({0: "much"}, "the weight of class 0 is 'much'"),
-        ({0: 0, 1: 0}, "every class that has rows weighs 0"),
+        ({0: 0, 1: 0}, "every class with rows has weight 0"),
     ],
 )
 def test_weights_that_classes_cannot_have_are_refused(given, told):

@@ -16,8 +16,8 @@ from distkern.core.sparse import SparseRows
 from distkern.core.targets import keys_of_groups
 from distkern.core.types import Block
 from distkern.estimators.sample import FoldedSample
-from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
+from distkern.runs.sources import ArraySource
 from distkern.solvers._simba.messages import HoldOut
 
 N_GROUPS, N_EACH = 100, 10
@@ -111,13 +111,13 @@ def test_frames_and_dask_arrays_carry_groups(noise):
     lazy = da.from_array(X, chunks=(200, 2)), da.from_array(y, chunks=200)
     for given in (da.from_array(groups, chunks=150), groups):
         dk.SIMBAClassifier(random_state=0, max_rounds=50).fit(*lazy, groups=given)
-    with pytest.raises(InputError, match="groups: all rows are of one group"):
+    with pytest.raises(InputError, match="groups: all rows are in one group"):
         dk.NewtonClassifier(random_state=0).fit(*lazy, groups=np.zeros(len(X)))
 
 
 def test_groups_that_cannot_be_are_refused(noise, tmp_path):
     X, y, groups = noise
-    with pytest.raises(InputError, match="groups: all rows are of one group"):
+    with pytest.raises(InputError, match="groups: all rows are in one group"):
         dk.NewtonClassifier().fit(X, y, groups=np.zeros(len(X)))
     with pytest.raises(InputError, match="the group is missing"):
         dk.NewtonClassifier().fit(X, y, groups=np.where(groups == 3, np.nan, groups))
@@ -150,7 +150,7 @@ def source(request, monkeypatch):
     codes = generator.integers(0, 2, 9000).astype(np.int32)
     rows = SparseRows.of_dense(features) if request.param == "sparse" else features
     # small blocks, so that there are several groups
-    monkeypatch.setattr("distkern.runs.arrays._BLOCK_BYTES", 1)
+    monkeypatch.setattr("distkern.runs.sources._BLOCK_BYTES", 1)
     made = ArraySource(rows, codes, np.arange(9000.0))
     order = np.concatenate([made.reader(block)().weights for block in range(made.n_blocks)]).astype(int)
     return made, features[order], codes[order], order

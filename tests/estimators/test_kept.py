@@ -44,7 +44,7 @@ def test_a_model_that_was_changed_is_predicted_with_anew():
     model = fitted("NewtonClassifier")
     before, labels = model.decision_function(ROWS), model.predict(ROWS)
     value = model.model_
-    with pytest.raises(AttributeError, match="fit another one"):
+    with pytest.raises(AttributeError, match="fit again"):
         model.coefficients_ = 2.0 * value.coefficients
     doubled = {"coefficients": 2.0 * value.coefficients, "constants": 2.0 * value.constants}
     model._model = replace(value, **doubled)

@@ -136,13 +136,15 @@ def test_real_targets_and_gaussian_processes_have_them_too():
 
 def test_what_cannot_be_mapped_is_refused_by_name():
     X, y = rows()
-    with pytest.raises(InputError, match="metric: maps of columns would turn the zeros of sparse rows"):
+    with pytest.raises(InputError, match="metric: maps of columns would make the zeros of sparse rows"):
         NewtonClassifier(metric="diagonal").fit(sparse.csr_matrix(X), y)
-    with pytest.raises(InputError, match="scale: is 'minmax', and metrics are learned"):
+    with pytest.raises(InputError, match="scale: is 'minmax', but metrics are learned"):
         NewtonClassifier(metric="diagonal", scale="minmax").fit(X, y)
-    with pytest.raises(InputError, match="metric: is 'full', and kernel chi2 is not for negative numbers"):
+    with pytest.raises(
+        InputError, match="metric: is 'full', and kernel chi2 does not accept negative numbers"
+    ):
         NewtonClassifier(metric="full", kernel="chi2").fit(np.abs(X), y)
-    with pytest.raises(InputError, match="metric: a single batch does not tell"):
+    with pytest.raises(InputError, match="metric: a single batch shows neither"):
         DSGClassifier(metric="diagonal").partial_fit(X, y, classes=[0, 1])
     with pytest.raises(InputError, match="has no effect with features='linear'"):
         NewtonClassifier(metric="full", features="linear").fit(X, y)

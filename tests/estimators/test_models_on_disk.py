@@ -1,12 +1,14 @@
-"""The files of a model: what is in them, and that none can be another's."""
+"""Files of a model: their content, damage, and copies in stores of other libraries."""
 
 import json
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 
+import distkern as dk
 from distkern import AVMClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.store.arrays import load_arrays, save_arrays
@@ -72,7 +74,7 @@ def test_a_missing_array_is_named(tmp_path):
     arrays = load_arrays(tmp_path / "m" / "arrays")
     del arrays["landmarks"]
     digest = save_arrays(tmp_path / "m" / "arrays", arrays)
-    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+    with pytest.raises(CorruptDataError, match="not written with the other files"):
         load_model(tmp_path / "m")
     file = tmp_path / "m" / "model.json"
     description = json.loads(file.read_text()) | {"arrays": digest}
@@ -196,3 +198,40 @@ def test_more_features_than_there_were_take_no_memory(knows_ranges, tmp_path):
     file.write_text(json.dumps(sealed(whole)))
     with pytest.raises(InputError, match="ranges of 3 features" if knows_ranges else "not enough memory"):
         load_model(tmp_path / "m")
+
+
+X = np.random.default_rng(0).normal(size=(120, 3))
+Y = (X[:, 0] > 0).astype(int)
+FRAME = pandas.DataFrame({"x": X[:, 0], "kind": np.where(Y, "a", "b")})
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        (dk.NewtonClassifier(random_state=0), X),
+        (dk.KernelClassifier(search="quick", random_state=0), FRAME),
+        (dk.CellClassifier(search=None, random_state=0), X),
+    ],
+    ids=["newton", "auto of a table", "cells"],
+)
+def test_skops_stores_models_of_trusted_classes(model, rows):
+    skops = pytest.importorskip("skops.io")
+    data = skops.dumps(model.fit(rows, Y))
+    trusted = skops.get_untrusted_types(data=data)
+    assert all(name.startswith(("distkern.", "numpy.")) for name in trusted), trusted
+    again = skops.loads(data, trusted=trusted)
+    assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    assert again.get_params() == model.get_params()
+
+
+@pytest.mark.slow
+def test_mlflow_stores_models_without_pickle(tmp_path):
+    mlflow = pytest.importorskip("mlflow")
+    sklearn = pytest.importorskip("mlflow.sklearn")
+    skops = pytest.importorskip("skops.io")
+    model = dk.NewtonClassifier(random_state=0).fit(X, Y)
+    trusted = skops.get_untrusted_types(data=skops.dumps(model))
+    how = {"skops_trusted_types": trusted, "serialization_format": "skops", "pip_requirements": ["distkern"]}
+    sklearn.save_model(model, tmp_path / "m", **how)
+    assert np.array_equal(mlflow.pyfunc.load_model(str(tmp_path / "m")).predict(X), model.predict(X))
+    assert not [*tmp_path.rglob("*.pkl")]

@@ -147,7 +147,7 @@ def test_what_rows_and_kernel_decide_is_kept_with_the_model(given, found, tmp_pa
 
 
 def test_a_sampler_that_the_kernel_has_not_is_refused():
-    with pytest.raises(InputError, match="sampler quasi_monte_carlo is not for kernel polynomial"):
+    with pytest.raises(InputError, match="sampler quasi_monte_carlo does not support kernel polynomial"):
         dk.DSGNoveltyDetector(kernel="polynomial", **QUASI).fit(rows(50))
 
 
@@ -156,7 +156,9 @@ def test_more_rows_are_for_steps():
     model = detector(n_features=64, block_size=64, stages=1).fit(X)
     assert model.found_["polish"] is None
     assert model.history_[-1]["steps"] == 32
-    with pytest.raises(InputError, match="polish: 'exact' is for at most 2048 rows, not 2049; leave it out"):
+    with pytest.raises(
+        InputError, match="polish: 'exact' supports at most 2048 rows, and there are 2049; leave it out"
+    ):
         detector(polish="exact").fit(X)
     assert detector(polish="exact", n_features=64).fit(X[1:]).history_[-1]["steps"] == 0
 

@@ -9,7 +9,7 @@ from distkern.core.types import Block
 from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.sample import of_all_classes
-from distkern.runs.row_losses import Losing
+from distkern.runs.ranking import Losing
 from runs import evaluate_split
 
 GIVEN = {"random_state": 0, "n_landmarks": 16}
@@ -81,7 +81,7 @@ def test_losses_of_rows_of_few_kinds_are_drawn_evenly():
 def test_a_metric_that_rows_of_one_class_have_not(name):
     metric = Metric.of(name, "classification", 2)
     assert np.isnan(metric.value({name: None, "error": 0.1}))
-    assert "are of one class" in metric.undefined(float("nan"))
+    assert "have one class" in metric.undefined(float("nan"))
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -87,7 +87,7 @@ def test_whatever_hands_out_rows_and_whatever_takes_them(scale, is_sparse, tmp_p
                 np.testing.assert_allclose(np.asarray(ask(test)), found, rtol=1e-4, atol=1e-4)
                 np.testing.assert_allclose(ask(given), found, rtol=1e-3, atol=1e-3)
     if scale == "unit":
-        with pytest.raises(InputError, match=r"scaled with unit.* give these rows: split\[:\]"):
+        with pytest.raises(InputError, match=r"scaled with unit.* give rows as in fit: split\[:\]"):
             of_array.predict(test)
         return
     assert evaluate(of_array, test)["error"] == pytest.approx(1 - of_array.score(test[:], labels))
@@ -162,7 +162,7 @@ def test_an_array_that_may_be_of_columns_or_of_features_is_refused(tmp_path):
     for given in (own, own.to_numpy()):
         np.testing.assert_allclose(fitted.predict(given), expected, rtol=1e-3, atol=1e-3)
     for given in (data.test[:], data.test[:].tolist(), own.to_numpy(dtype=float)):
-        with pytest.raises(InputError, match="may be of the table's columns or of encoded rows"):
+        with pytest.raises(InputError, match="may hold the table's columns or encoded rows"):
             fitted.predict(given)
     with pytest.raises(InputError, match="give a frame of the table's columns"):
         fitted.predict(data.test.to_dask()[0])

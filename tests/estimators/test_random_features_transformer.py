@@ -91,7 +91,10 @@ def test_a_pipeline_learns_what_no_linear_model_can():
         ({"sampler": "fast"}, "sampler"),
         ({"kernel": "chi2", "gamma": 1.0}, "gamma=1.0 has no effect with kernel='chi2'"),
         ({"kernel": "chi2", "gamma": "scale"}, "gamma='scale' has no effect with kernel='chi2'"),
-        ({"kernel": "laplacian", "sampler": "orthogonal"}, "sampler orthogonal is for kernels that"),
+        (
+            {"kernel": "laplacian", "sampler": "orthogonal"},
+            "sampler orthogonal supports only rotation-invariant",
+        ),
         ({"gamma": -1.0}, "gamma"),
         ({"degree": 1}, "degree=1 has no effect with kernel='rbf'"),
     ],

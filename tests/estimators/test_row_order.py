@@ -66,7 +66,7 @@ def ordered(request):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 1,024 rows, so that one holds one or two classes."""
-    monkeypatch.setattr("distkern.runs.arrays._BLOCK_BYTES", 1)
+    monkeypatch.setattr("distkern.runs.sources._BLOCK_BYTES", 1)
 
 
 def fitted(kind, *data):
@@ -159,7 +159,7 @@ def test_workers_on_other_hosts_cannot_see_what_would_be_written(ordered, tmp_pa
         executor.machine = Machine("distributed", 2, same_host=False)
         with pytest.raises(InputError, match="shard it again without --no-shuffle"):
             model.fit_with(data.train, executor=executor)
-        with pytest.raises(InputError, match="make a data set of it with `distkern shard`"):
+        with pytest.raises(InputError, match="convert it with `distkern shard`"):
             model.fit_with(*lazy, executor=executor)
 
 

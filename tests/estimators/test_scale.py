@@ -24,7 +24,7 @@ from distkern.data.ingest import write_dataset
 from distkern.data.spreads import Spreads
 from distkern.engine.drive import Driver
 from distkern.runs.data import from_arrays
-from distkern.runs.scaled import ScaledSource
+from distkern.runs.sources import ScaledSource
 from runs import evaluate, plan, train
 
 SMALL = {
@@ -110,7 +110,7 @@ def test_sparse_rows_keep_their_zeros(kind):
     dense = small(kind, scale="maxabs").fit(X * UNITS, y)
     assert model.score(csr_matrix(X * UNITS), y) == pytest.approx(dense.score(X * UNITS, y), abs=0.02)
     assert model.score(csr_matrix(X * UNITS), y) > 0.85
-    with pytest.raises(InputError, match=r"^scale: is 'standard', which would turn the zeros"):
+    with pytest.raises(InputError, match=r"^scale: is 'standard', which would make the zeros"):
         small(kind, scale="standard").fit(csr_matrix(X), y)
 
 
@@ -162,7 +162,7 @@ def test_a_data_set_that_was_scaled_is_not_scaled_again(tmp_path):
     model = small(NewtonClassifier).fit(scaled.train)
     assert model.scaling_ == scaled.scaling
     assert PASS not in [step.name for step in plan(small(NewtonClassifier), scaled.train).passes]
-    with pytest.raises(InputError, match=r"^scale: is 'standard', and the rows are stored scaled \(minmax\)"):
+    with pytest.raises(InputError, match=r"^scale: is 'standard', but the rows are stored scaled \(minmax\)"):
         small(NewtonClassifier, scale="standard").fit(scaled.train)
 
 

@@ -12,8 +12,8 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.data.ingest import write_dataset
-from distkern.estimators.features import AbstractCoresetClassifier
 from distkern.estimators.loading import load_model
+from distkern.model.features import LandmarkModel
 from distkern.passes.machine import COMPILED_BYTES, PAGES_BYTES, WORKER_BASE_BYTES
 from distkern.runs.algorithms import algorithms
 from problems import topics
@@ -21,7 +21,7 @@ from runs import plan, train
 from small import slow_but
 
 every_algorithm = pytest.mark.parametrize(
-    "kind", [kind for kind in algorithms().values() if issubclass(kind, AbstractCoresetClassifier)]
+    "kind", [kind for kind in algorithms().values() if issubclass(kind.kind, LandmarkModel)]
 )
 
 

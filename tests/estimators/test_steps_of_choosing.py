@@ -3,7 +3,7 @@
 import numpy as np
 
 import distkern as dk
-from distkern.core.progress import at_step, steps_told
+from distkern.core.progress import at_step, listening
 from distkern.engine.events import CHOOSING, EventLog, steps_heard
 from distkern.show.passes import PassRecorder
 
@@ -47,8 +47,8 @@ def test_a_fit_that_chooses_reports_its_steps_before_the_run():
 def test_steps_are_heard_by_the_innermost_listener_alone():
     outer, inner = [], []
     at_step("nobody listens", 0, 1)
-    with steps_told(lambda *step: outer.append(step)):
-        with steps_told(lambda *step: inner.append(step)):
+    with listening(lambda *step: outer.append(step)):
+        with listening(lambda *step: inner.append(step)):
             at_step("inner", 0, 2)
         at_step("outer", 1, 2)
     assert (outer, inner) == ([("outer", 1, 2)], [("inner", 0, 2)])

@@ -77,8 +77,8 @@ def test_held_out_rows_that_do_not_fit_are_refused(halves, tmp_path):
         (X, y, (X2, np.where(np.arange(100) == 7, "left", y2)), "'left' of row 7"),
         (X, y, X2, "give (X, y)"),
         (X, y, (da.from_array(X2), y2), "compute them first"),
-        (X, y, dataset.test, "not the data set that is trained on"),
-        (dataset.train, None, other.test, "e.zarr is not the data set"),
+        (X, y, dataset.test, "not the training data set"),
+        (dataset.train, None, other.test, "e.zarr is not the training data set"),
         (dataset.train, None, dataset, "give (X, y), or the test split"),
         (X, y, (np.full((100, 3), np.nan), y2), "NaN"),
     ]

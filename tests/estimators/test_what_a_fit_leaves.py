@@ -164,7 +164,7 @@ def lazy(values, **how):
         (lambda X, y: (X, lazy(np.random.default_rng(0).normal(size=200))), "continuous"),
         (lambda X, y: (X + 1j, y), "Complex data not supported"),
         (lambda X, y: (X, y, lazy(np.full(200, np.nan))), "the weight is missing"),
-        (lambda X, y: (X, y, lazy(np.zeros(200))), "all rows weigh 0"),
+        (lambda X, y: (X, y, lazy(np.zeros(200))), "all rows have weight 0"),
         (lambda X, y: (X, y, 1.0), "has 0 dimensions"),
         (lambda X, y: (X, X[:, :2]), "has 2 dimensions"),
     ],
@@ -181,5 +181,5 @@ def test_lazy_rows_without_a_number_have_no_prediction():
     X[3, 1] = np.nan
     with pytest.raises(InputError, match="NaN"):
         model.predict(lazy(X)).compute()
-    with pytest.raises(InputError, match="are texts and no numbers"):
+    with pytest.raises(InputError, match="are texts, not numbers"):
         dk.NewtonRegressor(**GIVEN).fit(lazy(X), lazy(np.array(["a"] * 200)))

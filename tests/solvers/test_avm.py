@@ -9,7 +9,7 @@ import pytest
 import reference
 from distkern.maths.losses import MARGIN_LOSSES
 from distkern.solvers.avm import AVM
-from problems import Case, overlapping, run_stages
+from problems import Case, overlapping, run_stages, weighing_classes, weighing_rows
 
 
 def assert_equals_plain_loop(solver, case):
@@ -42,15 +42,7 @@ def assert_equals_plain_loop(solver, case):
     )
     expected = average if solver.average else last
     np.testing.assert_allclose(states[-1].coefficients, expected, atol=1e-10, rtol=1e-10)
-    value = reference.objective(
-        reference.LOSSES[loss.name],
-        solver.lam,
-        K_rows,
-        K_landmarks,
-        expected,
-        case.signs,
-        case.scaled_weights,
-    )
+    value = case.objective(solver, K_rows, K_landmarks, expected)
     assert states[-1].objective == pytest.approx(value, rel=1e-10)
     return states
 
@@ -68,15 +60,12 @@ def test_equals_the_plain_loop(loss, average, order):
 
 
 def test_equals_the_plain_loop_with_weights_and_outputs():
-    case = overlapping(60, classes=3)
-    case.raw_weights = np.random.default_rng(1).exponential(size=60)
-    case.raw_weights[::7] = 0.0
-    case.class_weights = np.array([1.0, 2.0, 0.5])
+    case = weighing_classes(weighing_rows(overlapping(60, classes=3)), 1.0, 2.0, 0.5)
     assert_equals_plain_loop(AVM(**case.parts(n_landmarks=12), stages=2, steps_per_stage=100), case)
 
 
 def test_equals_the_plain_loop_where_the_projection_acts():
-    """The hinge's first steps, 1/t, throw w far out of the ball."""
+    """The hinge's first steps, 1/t, move w far out of the ball."""
     case = overlapping(60)
     solver = AVM(**case.parts("hinge", lam=1e5, n_landmarks=1), stages=3, steps_per_stage=100)
     projected = assert_equals_plain_loop(solver, case)
@@ -90,7 +79,7 @@ def test_equals_the_plain_loop_where_the_projection_acts():
     [("odm", 2.0), *(pytest.param(loss, 2.0, marks=pytest.mark.slow) for loss in ("squared_hinge", "hinge"))],
 )
 def test_gap_falls_like_one_over_t(loss, lam):
-    """With every row a landmark; averaged over seeds, t from 2 to 64 passes, on doubly logarithmic axes."""
+    """Every row is a landmark; gaps, averaged over seeds, are fitted on log-log axes from 2 to 128 passes."""
     case = overlapping(150, 3)
     K, _ = case.grams(case.features)
     if loss == "hinge":

@@ -1,4 +1,4 @@
-"""Bounds of what an objective is above its minimum, beside a constant without a penalty."""
+"""Bounds of the gap between an objective and its minimum, with an unpenalised constant."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ NU, N_ROWS, WIDTH = 1e-3, 300, 4
 
 
 def problem(loss, seed):
-    """Weighted rows of columns in units far apart, a rare class, and the risk."""
+    """Return weighted rows with columns in very different units and a rare class, and the risk."""
     generator = np.random.default_rng(seed)
     z = generator.normal(2.0, 1.0, (N_ROWS, WIDTH)) * 10 ** generator.uniform(-1, 1, WIDTH)
     score = (z / z.std(axis=0)).sum(axis=1) + generator.normal(size=N_ROWS)
@@ -36,7 +36,7 @@ def problem(loss, seed):
 
 
 def measured(block, risk, w):
-    """F and its gradient, and the sums, at coefficients (WIDTH + 1, k)."""
+    """Return F, its gradient and the sums at coefficients (WIDTH + 1, k)."""
     basis = LinearBasis(WIDTH, np.float64, constant=True)
     sums = measure_gradient(block, Model(basis, w, risk))
     penalty = NU * np.vstack([w[:-1], np.zeros((1, w.shape[1]))])
@@ -45,7 +45,7 @@ def measured(block, risk, w):
 
 
 def minimum(block, risk, constant=None):
-    """w and F at the minimum, or at that with a given constant."""
+    """Return w and F at the minimum, optionally for a fixed constant."""
     shape = (WIDTH + 1, risk.n_outputs)
     units = np.append(np.sqrt(np.mean(block.features**2, axis=0)), 1.0)[:, None]
 

@@ -143,7 +143,7 @@ def test_damaged_machines_are_refused(stored, tmp_path):
         loaded.parts_.load(1)
     (tmp_path / "m" / "machines" / "0").rename(tmp_path / "away")
     (tmp_path / "m" / "machines" / "2").rename(tmp_path / "m" / "machines" / "0")
-    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+    with pytest.raises(CorruptDataError, match="not written with the other files"):
         loaded.parts_.load(0)
 
 

@@ -1,4 +1,4 @@
-"""The compiled loops are kept on disk, and never taken for those of other code."""
+"""Compiled loops are cached on disk, and never reused for other code."""
 
 import os
 import subprocess
@@ -63,7 +63,7 @@ def in_another_process(folder, step=STEP):
 
 @pytest.mark.slow
 def test_kept_on_disk_and_a_changed_loss_is_never_taken_for_the_old_one(tmp_path):
-    """The file keeps its size and its time of change, so that only its content tells."""
+    """The file keeps its size and its time of change, so only its content differs."""
     path = tmp_path / "scaled.py"
 
     def write(factor):
@@ -110,7 +110,7 @@ def run_members(folder, name):
 
 @pytest.mark.slow
 def test_a_class_that_an_older_version_had_under_another_name(tmp_path):
-    """An upgrade leaves the entries of the old version where they are."""
+    """An upgrade leaves the old version's cache entries in place."""
     assert run_members(tmp_path, "Older") == (3.0, 0)
     assert run_members(tmp_path, "Newer") == (3.0, 0)
     assert run_members(tmp_path, "Newer") == (3.0, 1)
@@ -138,7 +138,7 @@ def uses_numpy(prediction, target, parameters):
 
 
 def test_code_that_refers_to_anything_else_is_not_kept():
-    """Its bytecode would stay the same when that changes."""
+    """Its bytecode stays the same when the other code changes."""
     assert _is_self_contained(uses_numpy)
     assert not _is_self_contained(uses_a_global)
     assert not _is_self_contained(lambda f, y, p, factor=2.0: factor)
@@ -168,7 +168,7 @@ def test_compiles_without_a_place_to_keep_it(monkeypatch):
 
 
 def test_read_only_input_takes_the_same_machine_code():
-    """What other processes send is read-only: another specialisation would be compiled in mid-run."""
+    """Arrays from other processes are read-only and must not compile another specialisation during a run."""
     loss = find_loss("odm")()
     for loop in (csvrg_loop(loss, np.dtype("f4")), avm_loop(loss, np.dtype("f4"))):
         assert len(loop.signatures) == 1
@@ -184,7 +184,7 @@ def test_read_only_input_takes_the_same_machine_code():
 
 @pytest.mark.parametrize("offset", [1, 2, 3])
 def test_pieces_at_odd_addresses_are_aligned(offset):
-    """A message from a worker is one buffer in which arrays may start anywhere."""
+    """A message from a worker is one buffer, so its arrays may start at any address."""
     from distkern.solvers.coreset import KernelPiece
 
     def shifted(array):
@@ -209,7 +209,7 @@ def test_pieces_at_odd_addresses_are_aligned(offset):
 
 
 def test_long_stages_keep_their_digits():
-    """a = (1 - eta)^t is folded into v again and again: the result is that of the plain recursion."""
+    """a = (1 - eta)^t is repeatedly folded into v; the result equals the plain recursion."""
     loss = find_loss("squared_hinge")()
     generator = np.random.default_rng(0)
     values = generator.random((20_000, 4))

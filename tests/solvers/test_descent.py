@@ -1,4 +1,4 @@
-"""Steps in a metric, of outputs that hang together and of ones that do not."""
+"""Steps in a metric, for coupled and for independent outputs."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from distkern.solvers.descent import BoundedMetric, Point, descend, low_enough
 
 
 def driven(steps, function):
-    """What steps end with, and the points they asked about."""
+    """Return the result of the steps and the points they evaluated."""
     asked, answer = [], None
     try:
         while True:
@@ -24,7 +24,7 @@ def measure(at):
 
 
 def logcosh(scales):
-    """sum of log cosh of each column times its scale: convex, and bent less and less."""
+    """Return the sum of log cosh(scale x) over columns: convex, with falling curvature."""
 
     def function(at):
         # log (e^x + e^-x), so that far points are numbers
@@ -76,7 +76,7 @@ def test_where_nothing_descends_steps_end():
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_what_steps_have_shown_is_kept(apart):
-    """A metric satisfies B (g' - g) = w' - w for the last step: of each output, where they are apart."""
+    """A metric satisfies B (g' - g) = w' - w for the last step, for each output if they are independent."""
     generator = np.random.default_rng(0)
     metric = BoundedMetric(lambda right: 0.5 * right, apart=apart)
     for _ in range(3):

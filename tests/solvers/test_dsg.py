@@ -9,26 +9,22 @@ import pytest
 import distkern.passes.rounds as rounds_module
 from distkern.core.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.drive import Driver
-from distkern.engine.events import EventLog
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
-from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
 from distkern.solvers._dsg.settings import StepRule, average_weight, reusable_steps
-from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.risk import Risk
 from feature_problems import (
-    RowsSource,
     Runner,
     all_rows,
     dsg,
-    executor_of,
     features_of,
+    planned_bytes,
     problem_of,
+    run_by_engine,
     same,
     train,
     waves,
@@ -39,7 +35,7 @@ from reference import cut_blocks
 
 
 def plain_dsg(solver, blocks, z, asked):
-    """The iterates and their average by dense float64 loops, over the batches that were asked for."""
+    """Return the last iterate and the average by dense float64 loops over the batches of the run."""
     batches = solver.batches(problem_of(blocks))
     width, k = solver.block_size, solver.risk.n_outputs
     starts = np.cumsum([0, *(block.n_rows for block in blocks)])
@@ -112,7 +108,7 @@ def test_equals_the_plain_loop(loss, classes, options, precondition):
 
 
 def test_weights():
-    """Weights 0, 1, 2 in the plain loop; in the figures they are repetitions of rows."""
+    """Weights 0, 1 and 2 act as repeated rows."""
     weights = np.random.default_rng(1).integers(0, 3, 600).astype(float)
     blocks = waves(weights=weights)
     solver = dsg(risk=Risk(find_loss("square")(), 1, mean_weight=weights.mean()))
@@ -159,7 +155,7 @@ def test_a_model_is_its_basis_times_its_coefficients():
 
 
 def test_the_scale_is_folded_before_it_vanishes():
-    """nu gamma of about a half: without folding the scale would be 1e-24 after 80 steps."""
+    """With nu gamma near 1/2 the scale would be 1e-24 after 80 steps."""
     blocks = waves()
     solver = dsg(nu=1.0, steps=StepRule(0.5, 0.0), precondition=False, steps_per_stage=1080)
     states, runner = train(solver, blocks)
@@ -228,7 +224,7 @@ def test_udsg_alternates_between_new_and_old_blocks():
 
 
 def test_cdsg_inequality_on_numbers_by_hand():
-    """In units of gamma and |g|: beta = x is reusable from x = 2 - sqrt(3 - 2v) on, V = v |g|^2, v <= 3/2."""
+    """In units of gamma and |g|, beta = x is reusable for x >= 2 - sqrt(3 - 2v), V = v |g|^2, v <= 3/2."""
     slope, gamma = np.array([0.5]), 0.2
     for v in (0.0, 0.4, 1.4):
         low = 2 - math.sqrt(3 - 2 * v)
@@ -249,7 +245,7 @@ def test_cdsg_inequality_on_numbers_by_hand():
 
 
 def test_cdsg_reuses_blocks():
-    """With the variance set to nothing, blocks of opposite residuals are used again, by a second message."""
+    """Without variance, blocks of opposite residuals are reused, by a second message."""
     solver = dsg(
         variant="cdsg",
         precondition=False,
@@ -350,35 +346,26 @@ def test_step_rules():
             StepRule(**settings)
 
 
-SOLVER = dsg("logistic", variant="udsg", polish="exact", batch_size=2100)
-
-
 def rows():
     return waves(4000, 2, classes=2, dtype="float32", sizes=[400] * 10)
-
-
-def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, workers=2):
-    blocks = rows()
-    with executor_of(scheduler, workers) as executor:
-        events = EventLog([listener] if listener else [])
-        driver = Driver({"train": RowsSource(blocks)}, executor, events, folder)
-        return driver.run(solver, problem_of(blocks), resume=resume)
 
 
 @pytest.mark.slow
 def test_the_same_bits_on_workers(local_workers, monkeypatch):
     monkeypatch.setattr(rounds_module, "EXCHANGE", 0.0)
-    modes = []
-    outcome = run(local_workers, listener=lambda event: modes.append(event.fields.get("mode")))
+    solver, modes = dsg("logistic", variant="udsg", polish="exact", batch_size=2100), []
+    outcome = run_by_engine(
+        solver, rows(), local_workers, listener=lambda event: modes.append(event.fields.get("mode"))
+    )
     assert any("rounds on 2 workers" in str(mode) for mode in modes)
-    same(outcome.state, train(SOLVER, rows())[0][-1])
+    same(outcome.state, train(solver, rows())[0][-1])
 
 
 def test_divergence_leaves_the_last_checkpoint(tmp_path):
     solver = dsg("square", precondition=False, steps=StepRule(60.0, 0.0), nu=0.0, stages=32, n_features=512)
     folder = CheckpointFolder(tmp_path, {"job": 1})
     with pytest.raises(DivergenceError, match="set step_size=6"):
-        run("synchronous", folder, solver=solver)
+        run_by_engine(solver, rows(), folder=folder)
     stages = folder.stages()
     assert stages
     assert folder.load(solver.state_type()).stage == stages[-1]
@@ -387,9 +374,4 @@ def test_divergence_leaves_the_last_checkpoint(tmp_path):
 def test_a_million_features_fit_half_a_gibibyte():
     """As planned; the table of 2^20 coefficients is 4 MiB in a worker."""
     solver = dsg("logistic", n_features=2**20, block_size=512, batch_size=8192)
-    problem = Problem((16384,) * 64, 54, rows()[0].features.dtype, 0, n_outputs=1, has_test=True)
-    extent = Extent(problem.block_rows, 54 * 4 + 16)
-    machine = Machine("distributed", 2, memory_limit=512 * MIB)
-    for outline in solver.outline(problem):
-        plan = outline.step.plan(extent, machine)
-        assert 0 < plan.worker_bytes < 450 * MIB
+    assert all(0 < planned < 450 * MIB for planned in planned_bytes(solver, 512 * MIB).values())

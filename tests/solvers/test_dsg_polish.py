@@ -1,4 +1,4 @@
-"""The optimum over the features in use, against ridge regression and by its gradient."""
+"""The optimum over the current features, against ridge regression and by its gradient."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from distkern.maths.losses import find_loss
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.risk import Risk
-from feature_problems import all_rows, dsg, features_of, train, waves
+from feature_problems import all_rows, dsg, exact_minimum, features_of, targets_of, train, waves
 from small import slow_but
 
 
@@ -48,29 +48,15 @@ def test_polish_leaves_no_gradient(loss, classes):
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "gap"), [("logistic", 1e-5), ("squared_hinge", 2e-3)])
 def test_exact_is_exact_where_the_curvature_is_far_below_its_bound(loss, gap):
-    """A tiny nu and classes that can be told apart: first-order steps under the bound alone stall here."""
+    """First-order steps under the curvature bound stall for a tiny nu and separable classes."""
     blocks = waves(classes=2)
     solver = dsg(loss, 1, polish="exact", nu=1e-6)
     state = train(solver, blocks)[0][-1]
-    z, a = features_of(solver, state, all_rows(blocks)), solver.model_coefficients(state)[:, 0]
-    y = np.concatenate([solver.risk.targets(block) for block in blocks])[:, 0]
-
-    def objective(coefficients):
-        values = solver.risk.loss.row_values((z @ coefficients)[:, None], y[:, None])
-        return values.mean() + 0.5 * solver.strength * coefficients @ coefficients
-
-    best = a.copy()
-    for _ in range(50):
-        f = z @ best
-        slopes = solver.risk.loss.row_slopes(f[:, None], y[:, None])[:, 0]
-        chance = 1 / (1 + np.exp(-f))
-        curvatures = chance * (1 - chance) if loss == "logistic" else 2.0 * (y * f < 1)
-        hessian = (z.T * curvatures) @ z / len(y) + solver.strength * np.eye(len(best))
-        step, length = np.linalg.solve(hessian, z.T @ slopes / len(y) + solver.strength * best), 1.0
-        while objective(best - length * step) > objective(best) and length > 1e-6:
-            length /= 2
-        best -= length * step
-    assert objective(a) <= objective(best) * (1 + gap)
+    z, y = features_of(solver, state, all_rows(blocks)), targets_of(solver, blocks)
+    a = solver.model_coefficients(state)
+    value = solver.risk.loss.row_values(z @ a, y).mean() + 0.5 * solver.strength * np.sum(a**2)
+    _, least = exact_minimum(solver.risk, z, y, solver.strength)
+    assert value <= least * (1 + gap)
     # where it is not at the tolerance, it says so
     measures = solver.measures(state)
     assert measures.converged != bool(measures.shortfall)
@@ -88,7 +74,7 @@ def test_a_polish_that_stops_early_says_so(monkeypatch):
 
 @pytest.mark.slow
 def test_preconditioned_steps_end_near_the_minimum_of_the_stated_objective():
-    """Revisited often enough, with steps that fall, blocks end where an exact polish takes them."""
+    """Blocks that are visited often enough, with falling steps, reach the exact polish."""
     blocks = waves()
     given = {"nu": 1e-3, "steps": StepRule(0.5, 0.02), "batch_size": 600, "n_features": 32}
     far = train(dsg(**given, steps_per_stage=120_000), blocks)[0][-1].objective

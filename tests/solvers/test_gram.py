@@ -27,14 +27,14 @@ ROWS = sum(SIZES)
 
 
 def weighed_twice(model, rows, values):
-    """Two matrices, and slopes of a model with an intercept."""
+    """Weigh rows for two matrices, with the slopes of a model with an intercept."""
     predictions = (values @ model.coefficients.astype(values.dtype)) + model.intercept.astype(values.dtype)
     sums, slopes = sums_and_slopes(model.risk, rows, predictions)
     return Weighed((model.risk.weights(rows), np.abs(predictions[:, 0].astype(np.float64))), sums, slopes)
 
 
 def given(kind, dtype=np.float64, *, sparse=False, n_features=600):
-    """Weighted rows in blocks, the problem, features of a kind."""
+    """Return weighted rows, their blocks, the problem and features of a kind."""
     generator = np.random.default_rng(0)
     X = generator.standard_normal((ROWS, 5)).astype(dtype)
     weights, targets = generator.uniform(0.5, 2.0, ROWS), generator.standard_normal(ROWS)

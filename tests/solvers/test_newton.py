@@ -1,8 +1,7 @@
-"""Newton's method over explicit features: against optima found by others, in float64, and what it refuses."""
+"""Newton's method over explicit features: minima against SciPy and scikit-learn, and refusals."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
@@ -16,34 +15,20 @@ from distkern.solvers import newton_matrices, newton_sums
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
-from feature_problems import features_of_kind, heavy_tailed, train
+from feature_problems import exact_minimum, features_of_kind, heavy_tailed, train
 from reference import cut_blocks
 
 NU = 1e-3
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 
 
-def minimum(loss, z, targets, s, nu, free=0):
-    """The minimum of nu/2 |w|^2 + mean s l(z w, y) by scipy's L-BFGS, w (r, k), whose last ``free`` rows are
-    not regularised."""
-    risk, (n, r), k = Risk(loss, targets.shape[1]), z.shape, targets.shape[1]
-
-    nu = nu * (np.arange(r) < r - free)[:, None]
-
-    def objective(flat):
-        w = flat.reshape(r, k)
-        f = z @ w
-        value = risk.values(f, targets, s).mean() + 0.5 * np.sum(nu * w**2)
-        return value, (z.T @ risk.slopes(f, targets, s) / n + nu * w).ravel()
-
-    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
-    found = minimize(objective, np.zeros(r * k), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(r, k), float(found.fun)
+def penalties(z, free):
+    """Return nu of each coefficient, (r, 1), 0 for the last ``free`` ones."""
+    return NU * (np.arange(z.shape[1]) < z.shape[1] - free)[:, None]
 
 
 def features_of(model, X):
-    """z of rows, so that the norm is |w|^2: by the eigenvectors of the kernels at the landmarks, of linear
-    features with a constant."""
+    """Return z of the rows in which the norm is |w|^2; linear features have a constant."""
     if model.features == "linear":
         return np.column_stack([X, np.ones(len(X))])
     if model.features != "nystroem":
@@ -75,7 +60,8 @@ def test_classifiers_end_at_the_minimum(features, loss, classes):
     free = int(features == "linear" or loss in ("logistic", "softmax"))
     if free and features != "linear":
         z = np.column_stack([z, np.ones(len(z))])
-    w, least = minimum(find_loss(loss)(), z, targets, weights / weights.mean(), NU, free)
+    risk = Risk(find_loss(loss)(), targets.shape[1])
+    w, least = exact_minimum(risk, z, targets, penalties(z, free), weights / weights.mean())
     assert model.ended_ == "converged"
     assert model.history_[-1]["objective"] == pytest.approx(least, rel=100 * tol)
     f = model.decision_function(X)
@@ -97,7 +83,7 @@ def test_regressors_end_at_the_minimum(features, loss):
     targets = ((y - center) / scale)[:, None]
     own = find_loss(loss)(**({"delta": 5.0 / scale} if given else {}))
     free = int(features == "linear")
-    w, least = minimum(own, z, targets, weights / weights.mean(), NU, free)
+    w, least = exact_minimum(Risk(own), z, targets, penalties(z, free), weights / weights.mean())
     assert model.ended_ == "converged"
     assert model.history_[-1]["objective"] == pytest.approx(least, rel=1e-9)
     np.testing.assert_allclose(model.predict(X), center + scale * (z @ w)[:, 0], rtol=1e-4)
@@ -145,7 +131,7 @@ def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
 
 @pytest.mark.parametrize("loss", ["square", "huber"])
 def test_wide_kernels_in_single_precision_lose_little(loss):
-    """Kernels of which sums in single precision tell only a few directions apart."""
+    """Single-precision sums of these kernels separate only a few directions."""
     X, values, _ = heavy_tailed(400)
     given = {"gamma": 0.1, "n_landmarks": 60, "nu": 1e-7, "tol": 1e-6, "loss": loss, "random_state": 0}
     exact = dk.NewtonRegressor(**given).fit(X, values)
@@ -212,7 +198,7 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
 
 @pytest.mark.parametrize("hessian", ["matrix", "products"])
 def test_columns_in_units_far_apart_are_all_learned_from_a_sample(hessian):
-    """A sample's matrix is damped in each column's own unit; in one unit all but the largest stayed at 0."""
+    """A sample's matrix is damped in each column's unit; one unit left all but the largest column at 0."""
     generator = np.random.default_rng(0)
     flags = (generator.random((20_000, 8)) < 0.1).astype(float)
     X = np.column_stack([1e4 * generator.normal(size=20_000), flags])

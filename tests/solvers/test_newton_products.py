@@ -1,4 +1,4 @@
-"""Newton's method without matrices: the same minima, few passes, the same bits, and when it is chosen."""
+"""Newton's method without matrices: minima, number of passes, equal bits, and when it is chosen."""
 
 import json
 import subprocess
@@ -12,30 +12,19 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.drive import Driver
-from distkern.engine.events import EventLog
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
-from distkern.model.newton import that_fits
+from distkern.model.newton import fitting_in_memory
 from distkern.solvers import newton_products
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
 from distkern.solvers.newton_products import MOST_PRODUCTS, conjugate_gradients, sampled_rows
 from distkern.solvers.risk import Risk
-from feature_problems import (
-    RowsSource,
-    executor_of,
-    features_of_kind,
-    heavy_tailed,
-    problem_of,
-    same,
-    train,
-    waves,
-)
+from feature_problems import features_of_kind, heavy_tailed, problem_of, run_by_engine, same, train, waves
 from reference import PlainRunner
 from runs import posed_problem
 from runs import train as train_run
@@ -79,7 +68,7 @@ def test_products_end_where_matrices_do(loss, classes, features):
 
 @pytest.mark.parametrize("columns", ["correlated", "rare"])
 def test_columns_that_are_ill_conditioned_end_near_the_minimum_at_the_usual_tolerance(columns):
-    """The first products of a stage gain little there; to stop at those ended 1 to 2 % above the minimum."""
+    """The first products of a stage gain little here; stopping at them ended 1 to 2 % above the minimum."""
     generator = np.random.default_rng(1)
     if columns == "rare":
         shares = np.exp(generator.uniform(np.log(2e-4), np.log(0.3), 40))
@@ -199,18 +188,15 @@ def test_conjugate_gradients_solve_in_as_many_steps_as_there_are_directions(toge
 SOLVER = solver("softmax", 3, nu=1e-5, tol=0.0, stages=3)
 
 
-def run(scheduler, workers=1, *, folder=None, resume=False, listener=None):
+def run(scheduler, **how):
     blocks = waves(2500, 5, classes=3, dtype="float32", sizes=[700, 200, 900, 400, 300])
-    sources = {"train": RowsSource(blocks), "test": RowsSource(blocks[:1])}
-    with executor_of(scheduler, workers) as executor:
-        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
-        return driver.run(SOLVER, problem_of(blocks, 3, has_test=True), resume=resume)
+    return run_by_engine(SOLVER, blocks, scheduler, test=blocks[:1], **how)
 
 
 @pytest.mark.slow
 def test_the_same_bits_on_threads_and_workers_and_of_a_run_that_was_cut(local_workers, tmp_path):
     wanted = run("synchronous")
-    same(run("threads", 3).state, wanted.state)
+    same(run("threads", workers=3).state, wanted.state)
     same(run(local_workers).state, wanted.state)
 
     class CutError(Exception):
@@ -227,7 +213,7 @@ def test_the_same_bits_on_threads_and_workers_and_of_a_run_that_was_cut(local_wo
 
 
 def test_nystroem_features_are_refused():
-    with pytest.raises(InputError, match=r"hessian: 'products' is not for nystroem.*features='random'"):
+    with pytest.raises(InputError, match=r"hessian: 'products' does not support nystroem.*features='random'"):
         solver(features=Nystroem(RBF, 20))
     with pytest.raises(InputError, match="hessian"):
         dk.NewtonClassifier(hessian="products").fit(np.eye(4), [0, 1, 0, 1])
@@ -271,7 +257,7 @@ def test_more_features_never_go_back_to_matrices(outputs, limit):
         subject = Newton(
             Risk(find_loss("logistic")(), outputs), Random(RBF, size), memory_limit=limit * 2**20
         )
-        return that_fits(subject, problem).takes_products
+        return fitting_in_memory(subject, problem).takes_products
 
     sizes = [100, *range(1900, 2600, 50), 6000, 30_000]
     found = [takes_products(size) for size in sizes]

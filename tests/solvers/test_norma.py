@@ -1,4 +1,4 @@
-"""NORMA: a plain loop with all kernel values, exact minima, truncation, parties and resumption."""
+"""NORMA: a plain loop over all kernel values, exact minima, truncation, parties and resumption."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import distkern
 from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
@@ -18,8 +17,16 @@ from distkern.solvers.base import Trouble
 from distkern.solvers.compare.kernel_norma import KernelNORMA
 from distkern.solvers.compare.norma import NORMA
 from distkern.solvers.risk import Risk
-from feature_problems import all_rows, nu_of, problem_of, targets_of, train, waves
-from reference import cut_blocks
+from feature_problems import (
+    all_rows,
+    dense_and_sparse,
+    keeps_its_bits,
+    nu_of,
+    problem_of,
+    targets_of,
+    train,
+    waves,
+)
 
 RBF = KernelChoice(find_kernel("rbf"), 2.0)
 NU = 1e-2
@@ -33,13 +40,13 @@ def solver(loss="logistic", outputs=1, *, risk=None, max_support=20_000, feature
 
 
 def met(state, x):
-    """The rows in the order of a stage's steps, where every one stays in the expansion."""
+    """Return the rows in the order of the stage's steps; every one stays in the expansion."""
     np.testing.assert_array_equal(state.landmarks, x[state.places])
     return state.places.tolist()
 
 
 def plain_loop(subject, kernel, y, s, order, batches):
-    """The coefficient of each row."""
+    """Return the coefficient of each row."""
     coefficients, start = np.zeros(y.shape), 0
     for step, size in enumerate(batches, start=1):
         rows = order[start : start + size]
@@ -97,7 +104,7 @@ def test_the_oldest_rows_leave_a_full_expansion():
 
 
 def test_no_row_enters_a_full_expansion_where_none_fades():
-    """With steps that fall to 0 and little nu a coefficient that leaves is as large as it was."""
+    """With falling steps and a small nu the oldest coefficient has not shrunk."""
     blocks = waves(classes=2)
     how = {"max_support": 100, "nu": 1e-6, "step_size": 8.0, "stages": 8}
     states, _ = train(solver(**how, step_decay=None), blocks)
@@ -121,13 +128,7 @@ def test_rows_without_a_slope_are_left_out():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
-    blocks = waves(classes=3, dtype=dtype)
-    subject = solver("softmax", 3, max_support=500)
-    last = train(subject, blocks)[0][-1]
-    for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
-        other = train(subject, blocks, **changed)[0][-1]
-        np.testing.assert_array_equal(last.coefficients, other.coefficients)
-        np.testing.assert_array_equal(last.landmarks, other.landmarks)
+    keeps_its_bits(solver("softmax", 3, max_support=500), waves(classes=3, dtype=dtype))
 
 
 def test_over_explicit_features_it_is_stochastic_gradient_descent():
@@ -150,15 +151,10 @@ def test_over_explicit_features_it_is_stochastic_gradient_descent():
     assert states[-1].step == step
 
 
-def test_sparse_rows_as_dense_ones():
-    generator = np.random.default_rng(0)
-    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
-    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
-    dense, sparse = (cut_blocks(rows, codes, [30] * 10) for rows in (x, SparseRows.of_dense(x)))
-    one, other = (train(solver(), blocks)[0][-1] for blocks in (dense, sparse))
-    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
-    one, other = (train(solver(features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
-    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("features", [None, Linear()])
+def test_sparse_rows_as_dense_ones(features):
+    dense, sparse = (train(solver(features=features), blocks)[0][-1] for blocks in dense_and_sparse())
+    np.testing.assert_allclose(dense.coefficients, sparse.coefficients, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [distkern.NORMARegressor, distkern.SDCARegressor])

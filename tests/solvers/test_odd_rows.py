@@ -1,4 +1,4 @@
-"""Rows that solvers meet: outliers, weights, very few, targets that are all the same."""
+"""Unusual rows: outliers, weights, very few rows, constant targets."""
 
 import numpy as np
 import pytest

@@ -24,6 +24,7 @@ from distkern.solvers.streamed import measure_largest
 from problems import Case, overlapping, run_stages
 
 LINEAR = Linear()
+RBF = KernelChoice(find_kernel("rbf"), 2.0)
 
 
 def pegasos(case, features=LINEAR, loss="hinge", **options):
@@ -32,7 +33,7 @@ def pegasos(case, features=LINEAR, loss="hinge", **options):
 
 
 def plain_loop(solver, case, pieces, values):
-    """w as written in the paper, one dense vector for each output; its projection and its average."""
+    """Return the average and the last w of the paper's loop, one dense vector for each output."""
     n, k = case.signs.shape
     loss, rows = reference.LOSSES[solver.risk.loss.name], np.column_stack([values, np.ones(n)])
     if not solver.fit_intercept:
@@ -108,23 +109,12 @@ def test_equals_the_plain_loop_with_weights_and_several_classes(classes):
     assert_equals_plain_loop(pegasos(case, lam=0.01, batch_size=3, stages=3), case)
 
 
-def test_equals_the_plain_loop_over_landmarks():
+@pytest.mark.parametrize("features", [Landmarks(RBF, 12), Random(RBF, n_features=30)])
+def test_equals_the_plain_loop_over_features_of_a_kernel(features):
     case = overlapping(60)
-    kernel = KernelChoice(find_kernel("rbf"), 2.0)
-    features = Landmarks(kernel, 12)
     solver = pegasos(case, features, lam=0.02, stages=2)
-    landmarks = run_stages(solver, case)[0][0].landmarks
-    assert_equals_plain_loop(solver, case, case.grams(landmarks)[0])
-
-
-def test_equals_the_plain_loop_over_random_features():
-    case = overlapping(60)
-    features = Random(KernelChoice(find_kernel("rbf"), 2.0), n_features=30)
-    solver = pegasos(case, features, lam=0.02, stages=2)
-    basis = features.basis(case.problem, np.empty((0, 2)), 2.0)
-    values = np.empty((60, 30))
-    basis.fill(case.features, values)
-    assert_equals_plain_loop(solver, case, values)
+    basis = features.basis(case.problem, run_stages(solver, case)[0][0].landmarks, 2.0)
+    assert_equals_plain_loop(solver, case, basis.values(case.features))
 
 
 def as_sparse(case):
@@ -170,10 +160,8 @@ def test_comes_within_one_percent_of_liblinear(form, averaging):
     w = np.append(exact.coef_, exact.intercept_)
     optimum = lam / 2 * (w @ w) + np.maximum(0, 1 - margins).mean()
     case = as_sparse(case) if form == "sparse" else case
-    found = run_stages(pegasos(case, lam=lam, averaging=averaging, stages=1, steps_per_stage=60.0), case)[0][
-        -1
-    ]
-    assert optimum - 1e-9 <= found.objective < 1.01 * optimum
+    solver = pegasos(case, lam=lam, averaging=averaging, stages=1, steps_per_stage=60.0)
+    assert optimum - 1e-9 <= run_stages(solver, case)[0][-1].objective < 1.01 * optimum
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -203,7 +191,7 @@ def test_a_flush_changes_neither_w_nor_the_average():
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_millions_of_steps_keep_their_precision(form):
-    """Beyond a million steps the scale would be below 1e-6 and what is divided by it would grow on."""
+    """Without rescaling, the scale would fall below 1e-6 after a million steps."""
     case = overlapping(4000, 2)
     case = as_sparse(case) if form == "sparse" else case
     solver = pegasos(case, lam=0.05, stages=1, steps_per_stage=2_300_000)

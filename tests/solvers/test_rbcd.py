@@ -1,9 +1,7 @@
-"""RBCD: against scikit-learn's solvers of the same objective and a plain loop; parties and resumption."""
+"""RBCD against scikit-learn's minima and a plain loop; parties and resumption."""
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.svm import LinearSVC
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
@@ -19,7 +17,16 @@ from distkern.maths.losses import find_loss
 from distkern.solvers.base import Trouble
 from distkern.solvers.compare.rbcd import RBCD
 from distkern.solvers.risk import Risk
-from feature_problems import basis_values, fitted_by, nu_of, penalised_risk, targets_of, train, waves
+from feature_problems import (
+    basis_values,
+    keeps_its_bits,
+    machine_minimum,
+    nu_of,
+    penalised_risk,
+    targets_of,
+    train,
+    waves,
+)
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -48,17 +55,7 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     subject = solver(loss, features=features, nu=1e-2, stages=40)
     states, _ = train(subject, blocks)
     z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
-    nu, n = subject.nu, len(y)
-    if loss == "square":
-        # of 1/2 (f - y)^2
-        machine = Ridge(alpha=nu * n, fit_intercept=False)
-    elif loss == "logistic":
-        machine = LogisticRegression(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10_000)
-    else:
-        machine = LinearSVC(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10**6)
-    w = fitted_by(machine, subject, z, y)
-    minimum = penalised_risk(subject, z, y, w)
-    last = states[-1]
+    minimum, last = machine_minimum(subject, z, y), states[-1]
     own = penalised_risk(subject, z, y, last.coefficients, offset=0.0 if loss == "square" else last.center)
     assert last.objective == pytest.approx(own, rel=1e-12)
     assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + 1e-3)
@@ -110,13 +107,7 @@ def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
-    blocks = waves(classes=3, dtype=dtype)
-    subject = solver("softmax", 3)
-    whole = train(subject, blocks)[0][-1]
-    for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
-        other = train(subject, blocks, **changed)[0][-1]
-        np.testing.assert_array_equal(whole.coefficients, other.coefficients)
-        assert whole.objective == other.objective
+    keeps_its_bits(solver("softmax", 3), waves(classes=3, dtype=dtype))
 
 
 def test_nothing_of_rows_times_features_is_sent_or_kept():

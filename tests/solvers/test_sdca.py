@@ -1,4 +1,4 @@
-"""SDCA: its steps against a search, minima and gaps against scikit-learn; parties and resumption."""
+"""SDCA: steps against a search, minima and gaps against scikit-learn; parties and resumption."""
 
 import warnings
 
@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.svm import LinearSVC, LinearSVR
 
 import distkern
 from distkern.core.errors import InputError
@@ -19,7 +17,16 @@ from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import COORDINATE_LOSSES, find_loss
 from distkern.solvers.compare.sdca import SDCA
 from distkern.solvers.risk import Risk
-from feature_problems import basis_values, fitted_by, penalised_risk, targets_of, train, waves
+from feature_problems import (
+    MACHINES,
+    basis_values,
+    keeps_its_bits,
+    machine_minimum,
+    penalised_risk,
+    targets_of,
+    train,
+    waves,
+)
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -32,7 +39,7 @@ def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings
 
 
 def conjugate(loss, dual, target, cost):
-    """sup_f (-a f - c l(f, y)) by a search."""
+    """Return sup_f (-a f - c l(f, y)), found by a search."""
 
     def negative(f):
         return dual * f + cost * float(loss.value(f, target, loss.parameters))
@@ -76,21 +83,6 @@ def test_a_row_of_zeros_has_its_step_too():
         assert -cost == pytest.approx(0.5 * float(loss.value(0.0, 1.0, loss.parameters)), abs=1e-9)
 
 
-MACHINES = {
-    "square": lambda nu, n: Ridge(alpha=nu * n, fit_intercept=False),
-    "logistic": lambda nu, n: LogisticRegression(
-        C=1 / (nu * n), fit_intercept=False, tol=1e-9, max_iter=10_000
-    ),
-    "squared_hinge": lambda nu, n: LinearSVC(C=1 / (nu * n), fit_intercept=False, tol=1e-9, max_iter=10**6),
-    "hinge": lambda nu, n: LinearSVC(
-        C=1 / (nu * n), loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6, random_state=0
-    ),
-    "epsilon_insensitive": lambda nu, n: LinearSVR(
-        C=1 / (nu * n), epsilon=0.1, fit_intercept=False, tol=1e-9, max_iter=10**6, random_state=0
-    ),
-}
-
-
 @pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()], ids=lambda f: f.name)
 @pytest.mark.parametrize("loss", MACHINES)
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
@@ -98,8 +90,7 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     subject = solver(loss, features=features, stages=400, tol=1e-4)
     states, _ = train(subject, blocks)
     z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
-    w = fitted_by(MACHINES[loss](NU, len(y)), subject, z, y)
-    minimum, last = penalised_risk(subject, z, y, w), states[-1]
+    minimum, last = machine_minimum(subject, z, y), states[-1]
     assert last.gap <= 1e-4 * (last.zero - last.objective)
     offset = last.center if loss == "logistic" else 0.0
     own = penalised_risk(subject, z, y, last.coefficients, offset=offset)
@@ -149,14 +140,7 @@ def test_parties_lost_workers_and_resumption_change_no_bit(monkeypatch):
     # of 32 passes in a stage, as few rows have, each would be made again by a party that is built anew
     monkeypatch.setattr("distkern.solvers.compare.sdca._MOST_PASSES", 4)
     for dtype in ("float32", "float64"):
-        blocks = waves(classes=3, dtype=dtype)
-        subject = solver("hinge", 3)
-        whole = train(subject, blocks)[0][-1]
-        for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
-            other = train(subject, blocks, **changed)[0][-1]
-            np.testing.assert_array_equal(whole.coefficients, other.coefficients)
-            assert whole.objective == other.objective
-            assert whole.dual == other.dual
+        keeps_its_bits(solver("hinge", 3), waves(classes=3, dtype=dtype))
 
 
 def test_rows_without_weight_change_nothing():
@@ -169,7 +153,7 @@ def test_rows_without_weight_change_nothing():
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
 def test_rows_that_are_alike_with_little_regularisation(loss):
-    """Steps of two rows at one place with different labels undo each other: plain ones need many more."""
+    """Equal rows with different labels undo each other's steps, so plain steps need many more."""
     generator = np.random.default_rng(0)
     places = generator.standard_normal((30, 5))
     where = generator.integers(0, 30, 300)
@@ -181,21 +165,20 @@ def test_rows_that_are_alike_with_little_regularisation(loss):
     last = history[-1]
     assert last["gap"] <= 0.01 * (history[0]["objective"] - last["objective"])
     with pytest.warns(
-        ConvergenceWarning, match=r"the duality gap, .* is \d.* % of it, with tol=0.01 of f.0. - f: set more"
+        ConvergenceWarning,
+        match=r"the duality gap, .* is \d.* % of the objective, with tol=0.01 of f.0. - f: set more",
     ):
         model.set_params(stages=1).fit(X, y)
 
 
 @pytest.mark.slow
 def test_the_gap_is_of_the_problem_that_was_asked_for():
-    """Whatever the stages work on: a bound of the minimum that another solver finds, closed in the end."""
+    """The dual bounds the minimum that another solver finds, and the gap closes."""
     blocks = waves(600, classes=2)
     subject = solver("squared_hinge", nu=1e-5, stages=40, tol=1e-4)
     states, _ = train(subject, blocks)
     z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
-    w = MACHINES["squared_hinge"](1e-5, 600).fit(z, y[:, 0]).coef_.reshape(-1, 1)
-    least = penalised_risk(subject, z, y, w)
-    assert max(state.dual for state in states) <= least * (1 + 1e-6)
+    assert max(state.dual for state in states) <= machine_minimum(subject, z, y) * (1 + 1e-6)
     assert states[-1].gap <= 1e-3 * (states[0].objective - states[-1].objective)
     assert subject.measures(states[1]).shortfall
     assert subject.measures(states[-1]).converged != bool(subject.measures(states[-1]).shortfall)

@@ -1,4 +1,4 @@
-"""Hyperparameters that are chosen on a sample: what is chosen, kept, and the same everywhere."""
+"""Hyperparameters chosen on a sample: the choice, its record, and equal results everywhere."""
 
 import json
 from types import SimpleNamespace
@@ -68,13 +68,13 @@ PASSES = ["sample", "search 1", "search 2"]
 
 
 def squares(n_rows, n_columns=2):
-    """Classes in a pattern of squares, which a wide kernel or a light loss cannot follow."""
+    """Return classes in a pattern of squares, too fine for a wide kernel or a lightly weighted loss."""
     X = np.random.default_rng(0).random((n_rows, n_columns)).astype(np.float32)
     return X, (np.floor(3 * X[:, :2]).sum(axis=1) % 2).astype(int)
 
 
 def small(kind, **given):
-    """A short run with its settings open."""
+    """Return an estimator of a short run that searches its hyperparameters."""
     if kind in ASKED:
         return kind(**{**ASKED[kind], "stages": 2, "random_state": 0, **given})
     names = taken(kind, {})
@@ -84,7 +84,7 @@ def small(kind, **given):
 
 
 def unsearched(kind):
-    """What is taken where nothing is searched."""
+    """Return the values used without a search."""
     return {
         name: one.searched.default
         for name, one in kind.hyperparameters.items()
@@ -100,7 +100,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture
 def made(monkeypatch):
-    """The names of the passes that are made."""
+    """Collect the names of executed passes."""
     names, execute = [], Driver._execute
     monkeypatch.setattr(Driver, "_execute", lambda self, step: names.append(step.name) or execute(self, step))
     return names
@@ -225,7 +225,7 @@ def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
 
 
 def test_a_trial_makes_all_rounds_and_holds_nothing_out():
-    """Fewer leave models of small nu unfinished, which are the best of rare classes."""
+    """Fewer rounds leave models of small nu unfinished, the best ones for rare classes."""
     solver = solver_of(SIMBAClassifier(max_rounds=40_000, max_feature_accesses=1e6))
     trial = solver.stand_in()
     assert (trial.max_rounds, trial.stages, trial.patience, trial.validation_fraction) == (

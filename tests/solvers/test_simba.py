@@ -1,6 +1,5 @@
-"""SIMBA against Algorithm 1 written out, against the optimum of (3), and with rows dealt out differently."""
+"""SIMBA against Algorithm 1, against the optimum of (3), and with other partitions of the rows."""
 
-import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -16,25 +15,20 @@ from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
 from distkern.solvers._simba.messages import RoundMessage
 from distkern.solvers.risk import Risk
+from feature_problems import same
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
 
 LANDMARKS = Landmarks(KernelChoice(find_kernel("rbf"), 1.0), 5)
 
 
-def same(first, second, but=()):
-    for field in dataclasses.fields(first):
-        if field.name not in but:
-            np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))
-
-
 def weights(runner):
-    """(outputs, n) q after the last stage."""
+    """Return q (outputs, n) after the last stage."""
     saved = runner.saved["rounds"]
     return np.concatenate([saved[group]["q"] for group in sorted(saved)], axis=1)
 
 
 def columns_of(runner):
-    """The columns of every round."""
+    """Return the columns of every round."""
     updates = [
         message.update for message in runner.asked if isinstance(message, RoundMessage) and message.update
     ]
@@ -42,7 +36,7 @@ def columns_of(runner):
 
 
 def draws_of(runner, blocks):
-    """(rows, columns) of every round, rows numbered through; found by what the rows hold."""
+    """Return (rows, columns) of every round; rows are identified by their values."""
     x = np.concatenate([np.asarray(block.features) for block in blocks])
     rounds, rows = [], None
     for message, answer in zip(runner.asked, runner.answers, strict=True):
@@ -83,9 +77,7 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
     )
     last = states[-1]
     np.testing.assert_allclose(last.u[0], u, rtol=1e-9, atol=1e-12)
-    found = np.concatenate(
-        [runner.saved["rounds"][group]["q"][0] for group in sorted(runner.saved["rounds"])]
-    )
+    found = weights(runner)[0]
     np.testing.assert_allclose(found / found.sum(), q / q.sum(), rtol=1e-9)
     gamma = value(rows, y, 0.05, w, b)
     assert gamma > 0
@@ -108,9 +100,9 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
     ],
 )
 def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept, weighted):
-    """eps = C sqrt(log n / T) with C = 0.25 for every one of 6 seeds, and half of that on average.
+    """The gap is below C sqrt(log n / T), C = 0.25, for each of 6 seeds, and half of it on average.
 
-    With weights the optimum is that of rows repeated so often, some of them never.
+    Weights act as repetitions of rows.
     """
     blocks = margin_rows(40, 5, noise=0.05, blocks=4)
     rows, y = signed(blocks)

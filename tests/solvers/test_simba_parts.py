@@ -1,4 +1,4 @@
-"""SIMBA's parts: rows and columns are drawn by the right masses, and selection is that of a full sort."""
+"""SIMBA's parts: distributions of drawn rows and columns, and selection against a full sort."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ class CountedGroup(Group):
 
 @pytest.mark.parametrize("room", [0, 1, 2, 7])
 def test_dense_columns_are_those_of_the_rows_whether_there_is_room_to_keep_them_or_not(room):
-    """Columns of several groups one after the other, in the order in which they are asked for, also twice."""
+    """Columns are concatenated over groups, in the requested order, with repetitions."""
     X = np.random.default_rng(0).standard_normal((30, 5)).astype(np.float32)
     groups = [CountedGroup([Block(part, np.zeros(len(part)), None, 0)]) for part in np.split(X, [12])]
     reader = DenseColumnReader(groups, np.array([0, 12, 30]), room * 30 * 4, X.dtype)
@@ -45,7 +45,7 @@ def test_dense_columns_are_those_of_the_rows_whether_there_is_room_to_keep_them_
 
 
 class Exchange:
-    """Residents of the groups of some blocks, dealt out to parties."""
+    """Residents for the groups of blocks, split between parties."""
 
     def __init__(self, blocks, *, outputs=1, n_draws=1, q=None, parties=1, seed=0, risk=None):
         groups = [[blocks[b] for b in group] for group in groups_of([block.n_rows for block in blocks])]
@@ -72,7 +72,7 @@ class Exchange:
         return total
 
     def run(self, steps):
-        """What a generator of messages returns."""
+        """Return the result of a generator of messages."""
         answer = None
         try:
             while True:
@@ -81,7 +81,7 @@ class Exchange:
             return stop.value
 
     def marked(self):
-        """(outputs, n) slack of every row as the residents have it, after a round."""
+        """Return the residents' slack of every row, (outputs, n), after a round."""
         parts = []
         for resident in self.residents:
             for segment in resident._segments:
@@ -94,7 +94,7 @@ class Exchange:
 
 
 def nothing(outputs, slacks=None):
-    """An update that changes no q."""
+    """Return an update that leaves q unchanged."""
     zeros = np.zeros((outputs, 1))
     return Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, slacks)
 
@@ -204,7 +204,7 @@ def test_rows_are_drawn_by_their_weight(parties):
 
 @pytest.mark.slow
 def test_outputs_that_share_draws_have_unbiased_estimates():
-    """The mean of the first step is that of rows drawn by each output's own p, and of columns <w, x>."""
+    """The mean of the first step follows each output's p over rows and <w, x> over columns."""
     generator = np.random.default_rng(2)
     blocks = margin_rows(50, 4, blocks=5)
     rows, _ = signed(blocks)

@@ -1,4 +1,4 @@
-"""The parts of SVRG: passes that never hold all features, the sampled metric, batches, what is kept."""
+"""Parts of SVRG: passes in tiles, the sampled metric and batches."""
 
 import gc
 import tracemalloc
@@ -106,7 +106,7 @@ def test_losses_beside_a_gradient_do_not_depend_on_where_its_tiles_end(basis, k)
 
 
 def peak_bytes(n, r):
-    """Peak of a snapshot of n rows over r features with buffers, features of the process kept before."""
+    """Return the peak bytes of a snapshot of n rows over r features, without the features a process keeps."""
     tiles.release()
     block, z = block_of(n, np.float32), features(r, np.float32)
     model = Model(z, np.full((r, 1), 1e-3), LOGISTIC)

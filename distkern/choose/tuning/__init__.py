@@ -1,1 +1,1 @@
-"""Search for hyperparameters: candidates, the rows that each is tried on, and records that outlast a kill."""
+"""Hyperparameter search: candidates, trials on held-out rows, and records that survive a kill."""

@@ -1,4 +1,4 @@
-"""Candidates, and what a search has found of them so far: a file for each trial that has finished."""
+"""Candidates and finished trials of a search, with one file for each trial."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from distkern.data.store.places import Place, remove_tree
 
 _SEARCH = Description("distkern-search", "a search", 1, "search again in another folder")
 _TRIAL = Description(
-    "distkern-trial", "a trial", 1, "remove this file, and search again: the trial is made anew"
+    "distkern-trial", "a trial", 1, "remove this file, and search again: the trial is repeated"
 )
 
 
 @dataclass(frozen=True)
 class TuningCandidate:
-    """Settings that are tried, and the estimator that has them, not fitted."""
+    """Settings to try, and an unfitted estimator with them."""
 
     number: int
     settings: dict[str, Any]
@@ -27,7 +27,7 @@ class TuningCandidate:
 
 
 def in_words(settings: dict[str, Any]) -> str:
-    """Settings as they are given on a command line: ``gamma=4 lam=64``."""
+    """Return settings as on a command line: ``gamma=4 lam=64``."""
     return " ".join(
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in settings.items()
@@ -36,7 +36,7 @@ def in_words(settings: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """A candidate to be tried: its number, and those of the rung and of the fold."""
+    """A trial to make: numbers of the candidate, the rung and the fold."""
 
     candidate: int
     rung: int
@@ -49,19 +49,20 @@ class Task:
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate that was tried.
+    """A finished trial of a candidate.
 
     Attributes
     ----------
-    candidate, rung, fold : of its :class:`Task`
-    n_learned, n_held_out : rows
-    value : of the metric on the held-out rows; None if it failed
-    figures : all that is known of the held-out rows
-    losses : of groups of them, see :func:`~distkern.runs.row_losses.losses_of_groups`; none for other metrics
-    work : rows that the fit has looked at, times functions of the model
+    candidate, rung, fold : see :class:`Task`
+    n_learned, n_held_out : number of training and held-out rows
+    value : metric on the held-out rows; None if the trial failed
+    figures : all figures on the held-out rows
+    losses : losses of groups of held-out rows, see :func:`~distkern.runs.ranking.losses_of_groups`; empty for
+        other metrics
+    work : number of rows read by the fit times number of basis functions
     n_stages, ended : of the fit
-    found : what was chosen in it for hyperparameters that are "auto"
-    seconds : of the fit and of the evaluation
+    found : values chosen for "auto" hyperparameters
+    seconds : time of fit and evaluation
     failed : why there is no value
     """
 
@@ -86,11 +87,11 @@ class Trial:
 
 
 class SearchFolder:
-    """Where trials are kept; without a place they stay in memory.
+    """The folder of a search; without a place, trials stay in memory.
 
-    ``search.json`` says which search it is, ``trials/`` has a file for each trial that has finished, whole or
-    not at all, and ``running/`` the checkpoints of those under way. A trial's file says of which search,
-    candidate, rung and fold it is.
+    ``search.json`` identifies the search, ``trials/`` holds a file for each finished trial, complete or
+    absent, and ``running/`` the checkpoints of running trials. A trial's file names its search, candidate,
+    rung and fold.
     """
 
     def __init__(self, place: Place | None) -> None:
@@ -99,12 +100,12 @@ class SearchFolder:
         self._found: dict[Task, Trial] = {}
 
     def begin(self, identity: Mapping[str, Any]) -> None:
-        """Start a search here, or go on with the one that was started.
+        """Start a search here, or continue the one that was started.
 
         Raises
         ------
         InputError
-            If that was another one; the message says in what.
+            If the folder holds another search; the message names the difference.
         """
         if self.place is None:
             return
@@ -116,7 +117,7 @@ class SearchFolder:
             for key, value in now.items():
                 if then.get(key) != value:
                     raise InputError(
-                        f"holds a search with another {key} than now",
+                        f"holds a search with another {key}",
                         where=str(self.place),
                         hint="search with the same job and data, or give another folder",
                     )
@@ -126,12 +127,12 @@ class SearchFolder:
         write_text_atomic(file, _SEARCH.text(now))
 
     def trial(self, task: Task) -> Trial | None:
-        """The trial of a task, if it has finished.
+        """Return the trial of a task, if it has finished.
 
         Raises
         ------
         CorruptDataError
-            If its file is damaged, or of another trial.
+            If its file is damaged or belongs to another trial.
         """
         if task not in self._found and self.place is not None:
             file = self.place / "trials" / f"{task.name}.json"
@@ -142,13 +143,13 @@ class SearchFolder:
     def _read(self, file: Place) -> Trial:
         content, _ = _TRIAL.load(file)
         trial = _TRIAL.read(Trial, content, str(file))
-        whose = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
+        found = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
         if trial.task.name != file.stem or content.get("search") != self._search:
-            raise CorruptDataError(f"is {whose}", where=str(file), hint=_TRIAL.again)
+            raise CorruptDataError(f"is {found}", where=str(file), hint=_TRIAL.again)
         return trial
 
     def keep(self, trial: Trial, *, stays: bool = True) -> None:
-        """Add a trial, which is never made again; unless it ``stays``, but by the next process."""
+        """Add a finished trial; unless it ``stays``, only this process remembers it."""
         if self.place is not None and stays:
             content = {**asdict(trial), "search": self._search}
             write_text_atomic(self.place / "trials" / f"{trial.task.name}.json", _TRIAL.text(content))
@@ -156,8 +157,8 @@ class SearchFolder:
         self._found[trial.task] = trial
 
     def copy_to(self, place: Place) -> None:
-        """Write the search and its trials to another folder; each is read and checked, as :meth:`trial`."""
-        assert self.place is not None, "what is copied is stored"
+        """Copy the search and its trials to another folder; each is read and checked as in :meth:`trial`."""
+        assert self.place is not None, "only stored trials are copied"
         file = self.place / "search.json"
         content, _ = _SEARCH.load(file)
         identity = {key: value for key, value in content.items() if not key.startswith("encoding-")}
@@ -168,21 +169,20 @@ class SearchFolder:
             copy.keep(self._read(file))
 
     def _files(self) -> list[Place]:
-        assert self.place is not None, "trials without a place are in memory"
+        assert self.place is not None, "trials without a folder are in memory"
         return [file for file in (self.place / "trials").iterdir() if file.name[:1] != "."]
 
     def n_kept(self) -> int:
-        """Trials that are kept; by their files, for an interruption may come right after one is written."""
+        """Return the number of kept trials by their files: an interruption may follow right after writing."""
         if self.place is None:
             return len(self._found)
         return len(self._files())
 
     def checkpoints(self, task: Task) -> Place | None:
-        """The folder of the checkpoints of a trial's fit."""
         return None if self.place is None else self.place / "running" / task.name / "checkpoints"
 
     def clear(self, task: Task | None = None) -> None:
-        """Remove what a fit leaves beside its result; of all fits, if no task is given."""
+        """Remove the checkpoints of a task, or of all tasks."""
         if self.place is None:
             return
         left = self.place / "running"

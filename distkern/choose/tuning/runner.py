@@ -1,4 +1,4 @@
-"""Where trials are made: one or several at a time, on executors that share the workers."""
+"""Trials of a search, run one or several at a time on executors that share the workers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Where:
-    """Where a search runs: see :func:`distkern.engine.executors.open_executor`, and trials at a time."""
+    """Where a search runs, as in :func:`distkern.engine.executors.open_executor`, with ``jobs`` trials at
+    once.
+    """
 
     scheduler: str | None = None
     workers: int | None = None
@@ -52,27 +54,27 @@ class Where:
 
 
 class Watcher:
-    """Told of a search as it goes on, by the threads that run the trials; this one keeps quiet."""
+    """Observes a search from the threads that run the trials; the base class does nothing."""
 
     def began(self, candidate: TuningCandidate, task: Task) -> None:
-        """A trial begins."""
+        """Called when a trial begins."""
 
     def finished(self, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int) -> None:
-        """A trial has finished."""
+        """Called when a trial has finished."""
 
     def resumed(self, n_found: int) -> None:
         """Called with the number of trials that an earlier search made."""
 
     def listeners(self, candidate: TuningCandidate, task: Task) -> Sequence[Listener]:
-        """Listeners to the fit of a trial."""
+        """Return listeners for the fit of a trial."""
         return ()
 
     def poll(self) -> None:
-        """Called by the thread that searches every now and then while others work; may raise."""
+        """Called regularly by the searching thread while others work; may raise."""
 
 
 class TrialRunner:
-    """Makes trials, one or several at a time, on executors that are opened when there is work for them."""
+    """Runs trials, one or several at a time, on executors that are opened when they are needed."""
 
     def __init__(self, search: Search, where: Where, watcher: Watcher) -> None:
         self._search, self._where, self._watcher = search, where, watcher
@@ -92,14 +94,14 @@ class TrialRunner:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # what processes keep of the parts is of no use to later runs
+        # later runs have no use for the blocks that processes keep
         forget()
         if self._executors:
             self._executors[0].forget_blocks()
         self._stack.close()
 
     def make(self, tasks: Sequence[Task]) -> dict[Task, Trial]:
-        """The trials of tasks of one rung; those that have been made are not made again."""
+        """Return the trials of tasks of one rung; finished ones are not repeated."""
         open_tasks = [task for task in tasks if self._search.folder.trial(task) is None]
         if open_tasks:
             if not self._executors:
@@ -116,7 +118,7 @@ class TrialRunner:
         return {task: trial for task, trial in made.items() if trial is not None}
 
     def _made_parts(self, rung: int) -> list[tuple[SplitPart, SplitPart]]:
-        """Rows to learn from and held-out rows, of each fold; which they are is found in one pass, once."""
+        """Return training and held-out rows of each fold, found once in a single pass."""
         search = self._search
         if self._sides is None:
             sides = sides_of(search.split, search.validation, search.seed)
@@ -144,7 +146,7 @@ class TrialRunner:
             self._executors.append(self._stack.enter_context(executor.shared_by(where.jobs)))
 
     def _check(self, machine: Machine) -> Machine:
-        """Refuse candidates that were asked for and would not fit on all rows, before any is tried."""
+        """Refuse requested candidates that would not fit on all rows, before any is tried."""
         jobs, limit = self._where.jobs, machine.memory_limit
         shared = replace(machine, memory_limit=None if limit is None else limit // jobs)
         for candidate in self._search.candidates[: 1 if self._search.own_space else None]:
@@ -163,7 +165,7 @@ class TrialRunner:
         )
 
     def _work_together(self, tasks: Sequence[Task]) -> None:
-        """Trials in several threads, of which each drives its own run."""
+        """Run trials in several threads that each drive their own run."""
         waiting = deque(tasks)
         self._stopping.clear()
         with ThreadPoolExecutor(len(self._executors), "distkern-trial") as pool:
@@ -178,7 +180,7 @@ class TrialRunner:
                 self._stopping.set()
                 wait(working)
         errors = [error for one in working if (error := one.exception()) is not None]
-        # those that were stopped say less than the one that they were stopped for
+        # the error that stopped the others comes first
         errors.sort(key=lambda error: isinstance(error, KeyboardInterrupt))
         if errors:
             raise errors[0]
@@ -191,9 +193,9 @@ class TrialRunner:
                 return
             trial, stays = self._trial(task, executor)
             self._search.folder.keep(trial, stays=stays)
-            self._tell(trial)
+            self._report(trial)
 
-    def _tell(self, trial: Trial) -> None:
+    def _report(self, trial: Trial) -> None:
         with self._lock:
             self._done += 1
             self._watcher.finished(
@@ -201,15 +203,15 @@ class TrialRunner:
             )
 
     def _trial(self, task: Task, executor: AbstractExecutor) -> tuple[Trial, bool]:
-        """A trial, and whether it would end so with other memory, too."""
+        """Return a trial, and whether the result would be the same with other memory."""
         search = self._search
         candidate = search.candidates[task.candidate]
         learned, held_out = self._parts[task.fold]
         self._watcher.began(candidate, task)
-        listeners = (*self._watcher.listeners(candidate, task), self._stop_if_told(), stop_if_asked)
+        listeners = (*self._watcher.listeners(candidate, task), self._stop_listener(), stop_if_asked)
         recipe, checkpoints = candidate.estimator.recipe(), search.folder.checkpoints(task)
         machine, started = executor.machine, time.perf_counter()
-        made = partial(Trial, task.candidate, task.rung, task.fold, learned.n_rows, held_out.n_rows)
+        trial_of = partial(Trial, task.candidate, task.rung, task.fold, learned.n_rows, held_out.n_rows)
         try:
             if search.own_space:
                 self._planned(machine, candidate, search.split)
@@ -217,19 +219,19 @@ class TrialRunner:
             place = RunPlace(executor, listeners, checkpoints, resume=True)
             model = run(recipe, split_to_learn(recipe, learned), place)
             steps = partial(evaluation_passes, model, held_out, compared=search.metric.name)
-            beside = _beside_kept(machine, learned)
-            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(beside)
+            reduced = _without_kept(machine, learned)
+            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(reduced)
             measured = evaluate_split(model, held_out, executor, listeners, search.metric.name)
         except (DivergenceError, MemoryBudgetError) as error:
             if isinstance(error, MemoryBudgetError) and not (search.own_space and candidate.number):
                 raise
-            failed = made(time.perf_counter() - started, failed=str(error))
+            failed = trial_of(time.perf_counter() - started, failed=str(error))
             return failed, not isinstance(error, MemoryBudgetError)
         finally:
             executor.machine = machine
         figures, last = measured.figures, model.history[-1]
         value = search.metric.value(figures)
-        trial = made(
+        trial = trial_of(
             round(float(last["seconds"] + figures["seconds"]), 4),
             value=value if math.isfinite(value) else None,
             losses=measured.losses,
@@ -242,8 +244,8 @@ class TrialRunner:
         )
         return trial, True
 
-    def _stop_if_told(self) -> Listener:
-        """A listener that ends a fit in the thread that drives it: others tell of progress as well."""
+    def _stop_listener(self) -> Listener:
+        """Return a listener that stops a fit in its own thread; other threads report progress too."""
         thread = threading.get_ident()
 
         def stop(event: Event) -> None:
@@ -253,8 +255,8 @@ class TrialRunner:
         return stop
 
 
-def _beside_kept(machine: Machine, learned: SplitPart) -> Machine:
-    """The machine without the memory in which processes keep blocks for the candidates to come."""
+def _without_kept(machine: Machine, learned: SplitPart) -> Machine:
+    """Return the machine without the memory in which processes keep blocks for later candidates."""
     kept = Extent.of(learned, learned.kept_as).kept_bytes(machine)
     limit = machine.memory_limit
     return machine if limit is None else replace(machine, memory_limit=max(1, limit - kept))
@@ -263,7 +265,7 @@ def _beside_kept(machine: Machine, learned: SplitPart) -> Machine:
 def counted_sides(
     split: Split, sides: Sides, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> NDArray[np.int64]:
-    """(n_blocks, n_sides, n_classes) rows of each block by side and class, in one pass over the features."""
+    """Count the rows of each block by side and class, (n_blocks, n_sides, n_classes), in one pass."""
     n_classes = n_classes_of(split)
     # a task joins the results of its blocks
     cost = Cost(STIRRED_BYTES).holding(

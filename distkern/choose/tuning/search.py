@@ -1,4 +1,4 @@
-"""The search itself: which candidates are tried next, on which rows, by what; and which one is chosen."""
+"""The search: which candidates are tried next, on which rows, by which metric, and which one is chosen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from distkern.core.errors import DistkernError, InputError, unknown_name
 from distkern.core.scores import mean_difference
 from distkern.data.dataset import Split
 
-#: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
+#: task -> figure of an evaluation -> whether smaller is better; the first is the default
 _FIGURES = {
     "classification": {
         "log_loss": True,
@@ -31,7 +31,7 @@ _FIGURES = {
     },
     "regression": {"rmse": True, "mae": True, "r2": False, "pinball": True},
 }
-#: scikit-learn's names of scores -> figures that rank candidates alike
+#: scikit-learn's names of scores -> figures with the same ranking
 _SCORERS = {
     "roc_auc": "auc",
     "neg_log_loss": "log_loss",
@@ -42,7 +42,7 @@ _SCORERS = {
     "neg_mean_pinball_loss": "pinball",
 }
 _OF_TWO = ("auc", "average_precision")
-#: that rows of one class, or of one target, have not
+#: undefined for rows of one class or with one target
 _OF_SEVERAL = (*_OF_TWO, "r2")
 
 
@@ -55,18 +55,19 @@ class Metric:
 
     @classmethod
     def of(cls, name: str | None, task: str, n_classes: int | None) -> Metric:
-        """The one of that name; of None the log loss, or the root mean squared error.
+        """Return the metric of that name; None: the log loss, or the RMSE.
 
         Raises
         ------
         InputError
-            If there is none of that name for the task, none for so many classes, or none at all.
+            If the task has no such metric, it is not defined for this number of classes, or there are no
+            targets.
         """
         if task not in _FIGURES:
             raise InputError(
-                "without targets there is nothing to compare candidates by",
+                "candidates cannot be compared without targets",
                 where="metric",
-                hint="make a data set with labels or numbers to predict",
+                hint="give a data set with labels or targets",
             )
         known = _FIGURES[task]
         name = next(iter(known)) if name is None else _SCORERS.get(name, name)
@@ -78,13 +79,12 @@ class Metric:
             raise InputError(
                 f"{name!r} is for two classes, and there are {n_classes}",
                 where="metric",
-                hint="take error or balanced_accuracy",
+                hint="use error or balanced_accuracy",
             )
         return cls(name, known[name])
 
     def value(self, figures: Mapping[str, Any]) -> float:
-        """Value of the metric among the figures of an evaluation; NaN where it is not defined on the rows, as
-        it is not where all are of one class, or have one target.
+        """Return the metric's value among the figures of an evaluation; NaN if it is undefined on these rows.
 
         Raises
         ------
@@ -97,18 +97,18 @@ class Metric:
         if value is None:
             known = ", ".join(name for names in _FIGURES.values() for name in names if name in figures)
             raise InputError(
-                f"these models have no {self.name!r}", where="metric", hint=f"take one of {known}"
+                f"these models have no {self.name!r}", where="metric", hint=f"use one of {known}"
             )
         return float(value)
 
     def undefined(self, value: float) -> str:
-        """The message on a trial with an undefined value."""
+        """Return the message for a trial with an undefined value."""
         if self.name in _OF_SEVERAL and value != value:
-            return f"its held-out rows have no {self.name}: they are of one class, or have one target"
+            return f"its held-out rows have no {self.name}: they have one class or one target value"
         return f"its {self.name} is {value}"
 
     def rank(self, value: float | None) -> float:
-        """A number that is smaller the better the value is; of a failed trial the largest of all."""
+        """Return a number that is smaller for better values; infinity for a failed trial."""
         if value is None:
             return float("inf")
         return value if self.is_loss else -value
@@ -120,11 +120,12 @@ class Ranked:
 
     Attributes
     ----------
-    value : the metric, averaged over the folds; None if a trial failed
-    work : work of its last trials: rows read times functions of the model
-    apart : its loss minus that of the best value, and the standard error of the difference on the same
-        rows, if the metric is a mean over them or a function of one; for candidates of the last rung
-    is_near : chance may be why it is not the best, see :func:`~distkern.choose.choice.is_near`
+    value : metric, averaged over the folds; None if a trial failed
+    work : work of its last trials: rows read times basis functions
+    apart : its loss minus that of the best value, and the standard error of the difference on the same rows,
+        for candidates of the last rung and metrics that are a mean over rows or a function of one
+    is_near : whether chance may explain the difference from the best, see
+        :func:`~distkern.choose.choice.is_near`
     seconds : time of all its trials
     """
 
@@ -141,39 +142,38 @@ class Ranked:
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """(n_folds * 128,) losses of the groups of held-out rows in its last rung, fold after fold.
+        """Losses of the groups of held-out rows in its last rung, fold after fold, (n_folds * 128,).
 
-        The array is empty if a trial failed, and for metrics that are neither a mean over rows nor a function
-        of one.
+        Empty if a trial failed, and for metrics that are neither a mean over rows nor a function of one.
         """
         last = [trial.losses for trial in self.trials if trial.rung == self.rung]
         return np.concatenate(last) if all(last) else np.empty(0)
 
     @property
     def failed(self) -> str | None:
-        """Why there is no value."""
+        """Why there is no value, or None."""
         return next((trial.failed for trial in self.trials if trial.failed), None)
 
 
 @dataclass
 class Search:
-    """A search over candidates by held-out rows of a split; the rows of no other split are looked at.
+    """A search over candidates by held-out rows of a split; no other split is read.
 
-    Which trials there are and what they find depends on the candidates, the data and the seed alone: not on
-    where they run, nor on how many run at a time.
+    Trials and their results depend only on the candidates, the data and the seed, not on where or how many at
+    a time they run.
 
     Parameters
     ----------
-    candidates : in the order in which they are numbered
+    candidates : in the order of their numbers
     split : rows to learn from and to hold out
     method : "grid", "random" (all candidates learn from all rows that are not held out) or "halving"
-    validation : share of the rows that are held out, or a number of folds
-    metric : by which candidates are compared; None: the log loss, or the root mean squared error
-    factor : of halving: one of so many goes on
-    seed : of the rows that are held out
-    own_space : the settings were not asked for: the first ones are the estimator's own and go on through all
-        rungs, and others that do not fit the memory limit are left behind
-    folder : where trials are kept, and found when the search is taken up again
+    validation : share of held-out rows, or a number of folds
+    metric_name : metric by which candidates are compared; None: the log loss, or the RMSE
+    factor : in halving, one of ``factor`` candidates continues
+    seed : seed of the held-out rows
+    own_space : whether the space is the default one: the first candidate has the estimator's own settings and
+        continues through all rungs, and other candidates that do not fit the memory limit are skipped
+    folder : where trials are kept and found again
     """
 
     candidates: Sequence[TuningCandidate]
@@ -188,7 +188,7 @@ class Search:
 
     @cached_property
     def metric(self) -> Metric:
-        """Raises as :meth:`Metric.of`, or if a candidate gives no probabilities that it needs."""
+        """The metric; raises as :meth:`Metric.of`, or if a candidate lacks probabilities that it needs."""
         classes = self.split.dataset.classes
         metric = Metric.of(
             self.metric_name, self.candidates[0].estimator.task, None if classes is None else len(classes)
@@ -198,18 +198,18 @@ class Search:
                 raise InputError(
                     f"{metric.name!r} needs probabilities, and {in_words(candidate.settings)} has none",
                     where="metric",
-                    hint="set loss to one that gives them (logistic), or take log_loss",
+                    hint="set loss to one with probabilities (logistic), or use log_loss",
                 )
         return metric
 
     @property
     def n_folds(self) -> int:
-        """Pairs of rows to learn from and held-out rows."""
+        """Number of pairs of training and held-out rows."""
         return self.validation if isinstance(self.validation, int) else 1
 
     @property
     def held_out_share(self) -> float:
-        """Share of the rows of the split that each fold holds out."""
+        """Share of the rows that each fold holds out."""
         return 1 / self.validation if isinstance(self.validation, int) else self.validation
 
     @cached_property
@@ -220,17 +220,16 @@ class Search:
 
     @property
     def n_trials(self) -> int:
-        """Number of trials of all rungs, in all folds."""
         return sum(rung.n_candidates for rung in self.rungs) * self.n_folds
 
     @property
     def n_runs(self) -> float:
-        """Work of all trials together, as a number of runs on all rows."""
+        """Work of all trials, as a number of runs on all rows."""
         learned = sum(rung.n_candidates * rung.share for rung in self.rungs)
         return learned * self.n_folds * (1 - self.held_out_share)
 
     def identity(self) -> dict[str, Any]:
-        """Everything that a resumed search must have in common with the one that was begun."""
+        """Return everything that a resumed search must share with the original."""
         first = self.candidates[0].estimator
         fixed = {
             name: value
@@ -250,21 +249,22 @@ class Search:
         }
 
     def run(self, where: Where | None = None, watcher: Watcher | None = None) -> list[Ranked]:
-        """Make the trials that have not been made, and rank the candidates: the chosen one, then by value.
+        """Run the trials that have not finished, and rank the candidates: the chosen one first, then by
+        value.
 
-        The chosen one has the best value among those candidates of the last rung whose work is at most 1.5
-        times the least work of the ones that cannot be told from the best value by their losses on the
-        held-out rows, see :func:`~distkern.choose.choice.is_near`.
+        The chosen candidate has the best value among those of the last rung whose work is at most 1.5 times
+        the least work of the near-best ones. A candidate is near-best if its losses on the held-out rows do
+        not differ significantly from the best, see :func:`~distkern.choose.choice.is_near`.
 
         Raises
         ------
         InputError
-            If the folder holds another search, a candidate has settings that do not go together or does not
-            fit the memory limit, or the metric is none of these models'.
+            If the folder holds another search, a candidate has incompatible settings or does not fit the
+            memory limit, or the models have no such metric.
         DistkernError
             If no candidate of a rung could be trained.
         Interrupted
-            On Ctrl-C; the message says how many trials are kept.
+            On Ctrl-C; the message gives the number of kept trials.
         """
         watcher = watcher or Watcher()
         for candidate in self.candidates:
@@ -296,7 +296,7 @@ class Search:
             if one.rung == best.rung and len(one.losses) == len(best.losses) > 0:
                 apart = mean_difference(one.losses, best.losses)
                 ranked[place] = replace(one, apart=apart, is_near=is_near(one, best))
-        # differences from one that is much like it are surer: a better value may not be near
+        # differences between similar models are more certain, so a better value need not be near
         near = [one for one in ranked if one.is_near] or ranked[:1]
         chosen = cheapest([one for one in ranked if one.rung == best.rung], near)
         return [chosen, *(one for one in ranked if one is not chosen)]

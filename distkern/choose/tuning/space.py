@@ -1,7 +1,7 @@
-"""What a search is asked for, and which settings it tries: all of a grid, or some that the seed draws.
+"""The request for a search, and the settings it tries: a full grid, or settings drawn by the seed.
 
-A search is asked for by :func:`distkern.tune` or the table ``[search]`` of a job file. Unless values are
-given, those are tried that the hyperparameters of an algorithm declare as worth it
+A search is requested by :func:`distkern.tune` or the table ``[search]`` of a job file. Without given values
+it tries those that the hyperparameters of the algorithm declare
 (:meth:`~distkern.core.parameters.Parameter.space`).
 """
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from distkern.runs.data import TrainingData
 
 METHODS = ("grid", "random", "halving")
-#: significant digits of a number that is drawn: more tell nothing, and are hard to read
+#: significant digits of drawn numbers, for readability
 _DIGITS = 4
 _HINT = "give a list of values, or {low = 0.1, high = 10.0, log = true}"
 
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, both among them; whole ones if both ends are.
+    """Numbers from ``low`` to ``high``, both included; whole numbers if both ends are.
 
     Attributes
     ----------
-    log : drawn uniformly on a logarithmic scale
-    points : how many of them a grid has, evenly apart on that scale; None: it is drawn from only
+    log : draw uniformly on a logarithmic scale
+    points : number of points in a grid, evenly spaced on that scale; None: only drawn
 
     Raises
     ------
     InputError
-        If it holds nothing, or has no logarithm.
+        If the range is empty or has no logarithm.
     """
 
     low: float
@@ -52,7 +52,7 @@ class Range:
         if not (math.isfinite(self.low) and math.isfinite(self.high)) or self.low >= self.high:
             what = f"a range from {self.low:g} to {self.high:g}"
         elif self.log and self.low <= 0:
-            what, hint = f"a logarithmic range from {self.low:g}", "let it begin above 0, or leave log out"
+            what, hint = f"a logarithmic range from {self.low:g}", "give low > 0, or leave log out"
         elif self.points is not None and self.points < 2:
             what, hint = f"a grid of {self.points} points", "give at least 2"
         if what:
@@ -63,17 +63,16 @@ class Range:
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def rvs(self, random_state: Any = None) -> float:
-        """A number, drawn as :class:`sklearn.model_selection.ParameterSampler` asks for it."""
+        """Draw a number, as :class:`sklearn.model_selection.ParameterSampler` requires."""
         from sklearn.utils import check_random_state
 
         share = float(check_random_state(random_state).uniform())
         if not self.is_whole:
             return self._at(share, self.high)
-        # every whole number is as likely as it is wide, the last one too
+        # every whole number, also the last, has a probability proportional to its width
         return min(math.floor(self._at(share, self.high + 1)), self.high)
 
     def grid(self) -> list[float]:
-        """Its points, without repetition."""
         assert self.points is not None
         places = (self._at(share, self.high) for share in np.linspace(0, 1, self.points).tolist())
         return list(dict.fromkeys(round(place) if self.is_whole else place for place in places))
@@ -88,26 +87,25 @@ class Range:
 
 @dataclass(frozen=True)
 class Distribution:
-    """A distribution that draws its values itself, such as a frozen one of ``scipy.stats``."""
+    """A distribution with its own sampler, such as a frozen one of ``scipy.stats``."""
 
     given: Any
     points: None = None
 
     def rvs(self, random_state: Any = None) -> Any:
-        """A value as plain Python has it."""
         value = self.given.rvs(random_state=random_state)
         value = value.item() if hasattr(value, "item") else value
         return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-#: values that are drawn; a range may also have points of a grid
+#: values to draw; a range may also have grid points
 Drawable: TypeAlias = Range | Distribution
 
 
 def values_of(name: str, given: Any) -> Sequence[Any] | Drawable:
-    """The values of a hyperparameter that are asked for; raises :class:`InputError` that names it.
+    """Return the requested values of a hyperparameter; raises :class:`InputError` that names it.
 
-    Distributions of Optuna become lists and ranges.
+    Optuna distributions become lists and ranges.
     """
     if isinstance(given, Drawable):
         return given
@@ -135,7 +133,7 @@ def values_of(name: str, given: Any) -> Sequence[Any] | Drawable:
 
 
 def _of_optuna(name: str, given: Any) -> Any:
-    """A distribution of Optuna as a list or as the keys of a :class:`Range`."""
+    """Return a distribution of Optuna as a list or as the keys of a :class:`Range`."""
     if hasattr(given, "choices"):
         return list(given.choices)
     low, high, step, log = (getattr(given, key, None) for key in ("low", "high", "step", "log"))
@@ -151,7 +149,7 @@ def _of_optuna(name: str, given: Any) -> Any:
 
 @dataclass(frozen=True)
 class SearchTable:
-    """The search of a job; the fields are the keys of its table [search].
+    """The search of a job; its fields are the keys of the table [search].
 
     Attributes
     ----------
@@ -159,13 +157,13 @@ class SearchTable:
     candidates : number of candidates to draw
     validation : share of held-out training rows, or a number of folds
     metric : figure by which candidates are compared
-    factor : of halving: one of ``factor`` candidates continues
+    factor : in halving, one of ``factor`` candidates continues
     params : hyperparameter -> list of values, or the keys of a :class:`Range`; empty: the default ranges
 
     Raises
     ------
     InputError
-        For an impossible value; ``where`` is its name, or the hyperparameter.
+        For an invalid value; ``where`` is the name of the field or the hyperparameter.
     """
 
     method: str | None = None
@@ -195,25 +193,24 @@ class SearchTable:
             values_of(name, values)
 
     @property
-    def way(self) -> str:
-        """The method, that of what is asked for where none is named."""
+    def chosen_method(self) -> str:
+        """The given method, or the one that suits the given values."""
         if self.method is not None or not self.params:
             return self.method or "halving"
         return "random" if any(_is_open(values) for values in self.space.values()) else "grid"
 
     @property
     def space(self) -> dict[str, Sequence[Any] | Drawable]:
-        """The values of each hyperparameter that are asked for."""
         return {name: values_of(name, values) for name, values in self.params.items()}
 
     @classmethod
     def of_table(cls, given: Any, where: str) -> SearchTable:
-        """From the table of a job file at ``where``, by which messages begin.
+        """Return the search of a job file's table; ``where`` starts the messages.
 
         Raises
         ------
         InputError
-            For what is no table, or an unknown key, with the nearest right one; and as the class.
+            If it is not a table or has an unknown key, with the nearest known one; and as the class.
         """
         if not isinstance(given, dict):
             raise InputError(
@@ -231,13 +228,13 @@ class SearchTable:
 
 
 def place_of(error: InputError) -> str:
-    """The place in a job file of an error whose ``where`` is a key or a hyperparameter."""
+    """Return the place in a job file for an error whose ``where`` is a key or a hyperparameter."""
     is_key = error.where in [one.name for one in fields(SearchTable)]
     return f"[search], key {error.where!r}" if is_key else f"[search.params], {error.where!r}"
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number of at least so much."""
+    """Refuse values other than whole numbers of at least ``least``."""
     if not _is_whole(value, least):
         raise InputError(f"is {value!r}", where=name, hint=f"give a whole number >= {least}")
 
@@ -246,31 +243,31 @@ def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-#: that are drawn where no number is given
+#: default number of drawn candidates
 DRAWN = 10
-#: candidates where no values are given either
+#: default number of candidates without given values
 _OWN = 20
 
 
 def own_candidates(
     estimator: Any, split: Split, method: str, n_tried: int | None, seed: int, given: Collection[str] = ()
 ) -> list[TuningCandidate]:
-    """Settings of hyperparameters that are worth a search: first the estimator's own, then others.
+    """Return settings of the hyperparameters worth searching: first the estimator's own, then others.
 
-    For an estimator that chooses its algorithm, they are settings of the one that it chooses for the split.
-    Left out are hyperparameters without an effect beside the others, and settings that do not go together.
+    For an estimator that chooses its algorithm, they are settings of the chosen one. Hyperparameters without
+    an effect and incompatible settings are left out.
 
     Parameters
     ----------
-    n_tried : how many settings; None: 20, or all of a grid
-    given : hyperparameters that are not searched, beside those that the estimator was given
+    n_tried : number of settings; None: 20, or all of a grid
+    given : hyperparameters that are not searched, in addition to those set on the estimator
 
     Raises
     ------
     InputError
         If nothing is left to try, or as :func:`settings_of`.
     """
-    # whoever reads a job has no use for scikit-learn yet
+    # reading a job does not import scikit-learn
     from sklearn.base import clone
 
     from distkern.model.settings import has_effect
@@ -286,9 +283,9 @@ def own_candidates(
     }
     if not space:
         raise InputError(
-            f"all that is worth a search of {estimator.name} is set",
+            f"all hyperparameters of {estimator.name} worth searching are set",
             where="params",
-            hint="name values that are to be tried, or set less",
+            hint="give values to try, or set fewer hyperparameters",
         )
     if method != "grid":
         n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
@@ -302,7 +299,7 @@ def own_candidates(
 
 
 def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -> bool:
-    """Whether the settings go together, and with how the rows are stored."""
+    """Return whether the settings are compatible with each other and with the stored rows."""
     from sklearn.base import clone
 
     from distkern.runs.scaled import spreading
@@ -320,16 +317,16 @@ def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -
 def settings_of(
     parameters: Mapping[str, Sequence[Any] | Drawable], method: str, n_drawn: int | None, seed: int
 ) -> list[dict[str, Any]]:
-    """The settings that are tried, in order: all combinations, or some that are drawn, none of them twice.
+    """Return the settings to try, in order and without repetition: all combinations, or drawn ones.
 
-    "grid" tries all combinations, "random" some; "halving" all of them, unless a number to be drawn is given
-    or there are ranges without a number of points.
+    "grid" tries all combinations and "random" draws some. "halving" tries all, unless a number of candidates
+    is given or a range has no points.
 
     Raises
     ------
     InputError
-        If there is nothing to try, the method cannot try it, or there are fewer combinations than are asked
-        for; ``where`` is the parameter or "candidates".
+        If there is nothing to try, the method cannot try it, or there are fewer combinations than requested;
+        ``where`` is the parameter or "candidates".
     """
     from sklearn.model_selection import ParameterGrid
 
@@ -338,13 +335,13 @@ def settings_of(
     open_ranges = [name for name, values in parameters.items() if _is_open(values)]
     if method == "grid" and open_ranges:
         raise InputError(
-            "is a range or distribution, and a grid has values",
+            "is a range or distribution, but a grid needs values",
             where=open_ranges[0],
-            hint="give a list, add points = 5 to the range, or take method random or halving",
+            hint="give a list, add points = 5 to the range, or use method random or halving",
         )
     if method == "grid" and n_drawn is not None:
         raise InputError(
-            "has no effect with method grid", where="candidates", hint="leave it out, or take method random"
+            "has no effect with method grid", where="candidates", hint="leave it out, or use method random"
         )
     if method == "grid" or (method == "halving" and n_drawn is None and not open_ranges):
         grid = {name: _points(values) for name, values in parameters.items()}
@@ -353,7 +350,7 @@ def settings_of(
 
 
 def _is_open(values: Sequence[Any] | Drawable) -> bool:
-    """Whether values are drawn, as there is no list of them."""
+    """Return whether values are drawn because they have no list."""
     return isinstance(values, Drawable) and values.points is None
 
 
@@ -373,9 +370,9 @@ def _drawn(
         size = len(ParameterGrid(space))
         if n_drawn > size and given:
             raise InputError(
-                f"{n_drawn} are asked for, and there are {size} combinations",
+                f"{n_drawn} are requested, but there are {size} combinations",
                 where="candidates",
-                hint=f"give at most {size}, or take method grid",
+                hint=f"give at most {size}, or use method grid",
             )
         n_drawn = min(n_drawn, size)
     found: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""``distkern.tune``: a search from Python, on data sets, arrays and frames."""
+"""``distkern.tune``: hyperparameter search from Python, on data sets, arrays and frames."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The result of a search.
+    """Result of a search.
 
     Attributes
     ----------
     estimator : the given estimator with the chosen settings, not fitted
-    settings : the chosen settings: among those that chance alone may separate, the ones of least work
-    metric, value : what candidates were compared by, and its value for these settings on held-out rows
-    candidates : all candidates, the chosen one first, then by their values
+    settings : the chosen settings: those with the least work among the ones that chance alone may separate
+    metric, value : metric of the search, and its value for these settings on held-out rows
+    candidates : all candidates, the chosen one first, then by value
     """
 
     estimator: Any
@@ -85,41 +85,41 @@ def tune(
     jobs: int = 1,
     memory_limit: int | str | None = None,
 ) -> Tuned:
-    """Search for hyperparameters on held-out rows, out of core, on the Dask scheduler that is active.
+    """Search for hyperparameters on held-out rows, out of core, on the active Dask scheduler.
 
     Parameters
     ----------
     estimator : estimator of this package
-        Its ``random_state`` (0 if it is None) draws candidates and held-out rows. For ``KernelClassifier``
-        and ``KernelRegressor`` the algorithm that they choose for the data is tuned.
+        Its ``random_state`` (None: 0) is the seed of candidates and held-out rows. For ``KernelClassifier``
+        and ``KernelRegressor`` the search tunes the algorithm that they choose for the data.
     data : Dataset, Split, array-like, sparse matrix, frame, Dask array or Dask frame
-        Of a data set the training rows alone are used. Other rows are written to ``TMPDIR`` first, frames as
+        Only the training rows of a data set are used. Other rows are first written to ``TMPDIR``, frames as
         ``write_dataset`` stores them.
     y : array-like of shape (n_rows,), default=None
         Labels or targets; data sets have their own.
     parameters : dict, default=None
-        Hyperparameter -> list of values, ``{"low": ..., "high": ...}`` with ``"log"`` and ``"points"`` if
-        wanted, or a distribution of ``scipy.stats`` or Optuna. None: default ranges of the hyperparameters
-        that are worth a search and that the estimator does not set. With a data set it may take the place
-        of ``y``.
+        Hyperparameter -> list of values, ``{"low": ..., "high": ...}`` with optional ``"log"`` and
+        ``"points"``, or a distribution of ``scipy.stats`` or Optuna. None: default ranges of the
+        hyperparameters worth searching that the estimator does not set. With a data set it may be the third
+        argument.
     sample_weight, groups : array-like of shape (n_rows,), default=None
         Weights of the rows, and groups that are held out together.
     method : {"grid", "random", "halving"}, default=None
-        All combinations, some of them, or rungs: a ``factor``-th of the candidates goes on to ``factor``
-        times the rows (Jamieson and Talwalkar 2016). None: "grid" where all values are listed, "random"
-        where some are drawn, "halving" without ``parameters``.
+        All combinations, drawn ones, or rungs: one in ``factor`` candidates continues to ``factor`` times the
+        rows (Jamieson and Talwalkar 2016). None: "grid" if all values are listed, "random" if some are drawn,
+        "halving" without ``parameters``.
     candidates : int, default=None
-        How many are drawn; None: 10, or 20 without ``parameters``.
+        Number of drawn candidates; None: 10, or 20 without ``parameters``.
     validation : float or int, default=0.2
-        Share of the rows that are held out, or a number of folds.
+        Share of held-out rows, or a number of folds.
     metric : str, default=None
         A figure of ``distkern evaluate``; None: the log loss, or the root mean squared error.
     scoring : str, default=None
-        scikit-learn's name of the score ("roc_auc", "neg_log_loss", ...), instead of ``metric``.
+        scikit-learn's name of a score ("roc_auc", "neg_log_loss", ...), instead of ``metric``.
     factor : int, default=3
-        Of "halving".
+        Factor of "halving".
     folder : str or path-like, default=None
-        Where finished trials are kept; a search with the same arguments goes on from there.
+        Folder for finished trials; a search with the same arguments continues from there.
     jobs : int, default=1
         Trials at a time, each with a share of the workers' memory limit.
     memory_limit : int or str, default=None
@@ -148,7 +148,7 @@ def tune(
     if isinstance(data, Dataset | Split) and isinstance(y, Mapping) and parameters is None:
         y, parameters = None, y
     if metric is not None and scoring is not None:
-        raise InputError("is given beside metric", where="scoring", hint="give one of them")
+        raise InputError("is given together with metric", where="scoring", hint="give one of them")
     metric = scoring if metric is None else metric
     if metric is not None and not isinstance(metric, str):
         raise InputError(
@@ -167,7 +167,7 @@ def tune(
     if seed is not None and not isinstance(seed, int | np.integer):
         raise InputError(f"is a {type(seed).__name__}", where="random_state", hint="give a whole number")
     base = clone(estimator).set_params(random_state=int(seed or 0))
-    own, method = parameters is None, asked.way
+    own, method = parameters is None, asked.chosen_method
     with ExitStack() as stack:
         split = _split_of(base.task, data, y, sample_weight, groups, stack)
         if own:
@@ -187,7 +187,7 @@ def tune(
 
 
 def _split_of(task: Any, data: Any, y: Any, sample_weight: Any, groups: Any, stack: ExitStack) -> Split:
-    """The rows to search on; rows that are no data set become one, which ``stack`` removes."""
+    """Return the rows to search on; other rows than data sets become one, which ``stack`` removes."""
     from distkern.data.store.atomic import temporary_folder
     from distkern.runs.given import in_frame, is_mixed
     from distkern.runs.writing import write_dataset

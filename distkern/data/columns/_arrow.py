@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,30 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 
-#: rows of which each value is looked at, as those of a service are
+
+class _OnDemand:
+    """A module that is imported at its first use: processes that read encoded rows do without Arrow."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self._module), name)
+        setattr(self, name, value)
+        return value
+
+
+pa: Any = _OnDemand("pyarrow")
+compute: Any = _OnDemand("pyarrow.compute")
+
+#: rows up to which each value is parsed by itself, as in requests to a service
 _FEW = 8
-#: a second of each unit of time
+#: ticks of a second in each unit of time
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def in_one_piece(values: Any) -> Any:
-    """An Arrow array as one contiguous array."""
-    import pyarrow as pa
-
+    """Return an Arrow array as one contiguous array."""
     if not isinstance(values, pa.ChunkedArray):
         return values
     if pa.types.is_dictionary(values.type):
@@ -30,14 +45,12 @@ def in_one_piece(values: Any) -> Any:
 
 
 def value_type(of: Any) -> Any:
-    """An Arrow type, or the type of the values of a dictionary."""
-    import pyarrow as pa
-
+    """Return an Arrow type, or the type of the values of a dictionary."""
     return of.value_type if pa.types.is_dictionary(of) else of
 
 
 def in_numpy(values: Any) -> NDArray[Any]:
-    """The numbers (n,) of an Arrow array, NaN where one is missing.
+    """Return the numbers (n,) of an Arrow array, NaN for missing ones.
 
     Arrow's own conversion imports pandas on first use, which takes longer than reading a small file.
     """
@@ -51,10 +64,9 @@ def in_numpy(values: Any) -> NDArray[Any]:
 
 
 def distinct_values(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
-    """Values of an Arrow array, and the place of each row's among them; distinct ones, and -1 where one is
-    missing, unless there are so few rows that it costs more to find the equal ones."""
-    import pyarrow as pa
-
+    """Return the distinct values of an Arrow array, and each row's position among them, -1 if missing.
+    With few rows, finding equal values costs more than it saves, and all values are returned.
+    """
     if len(values) <= _FEW:
         return values.to_pylist(), np.arange(len(values))
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
@@ -65,15 +77,11 @@ def distinct_values(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
 
 def is_number(kind: Any) -> bool:
     """Whether an Arrow type holds numbers or booleans."""
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def is_label(kind: Any) -> bool:
     """Whether an Arrow type may hold labels: numbers, booleans, decimals, dates and bytes."""
-    import pyarrow as pa
-
     is_date = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
     return is_number(kind) or bool(is_date or is_bytes or pa.types.is_decimal(kind))
@@ -81,8 +89,6 @@ def is_label(kind: Any) -> bool:
 
 def is_text(kind: Any) -> bool:
     """Whether an Arrow type holds texts."""
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
@@ -92,8 +98,6 @@ def in_text(values: Any, where: str) -> Any:
 
     Raises :class:`InputError` at the place ``where`` for bytes that are not text.
     """
-    import pyarrow as pa
-
     of = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not (pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_binary_view(of)):
         return values
@@ -109,8 +113,6 @@ def in_text(values: Any, where: str) -> Any:
 
 def are_numbers(values: Any) -> bool:
     """Whether Arrow, which is fast, reads all texts as numbers."""
-    import pyarrow as pa
-
     texts = values.dictionary if pa.types.is_dictionary(values.type) else values
     try:
         texts.cast(pa.float64())
@@ -121,15 +123,10 @@ def are_numbers(values: Any) -> bool:
 
 def is_plain(kind: Any) -> bool:
     """Whether a value of an Arrow type is one number: numbers, booleans, dates, times or decimals."""
-    import pyarrow as pa
-
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 def any_matches(values: Any, pattern: str) -> bool:
     """Whether a regular expression matches one of the texts."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     texts = values.dictionary if pa.types.is_dictionary(values.type) else values
     return bool(compute.any(compute.match_substring_regex(texts, pattern)).as_py())

@@ -1,4 +1,6 @@
-"""Facts of the values of a column: taken a few rows at a time, and merged in any order to the same bits."""
+"""Facts of the values of a column: collected a few rows at a time, and merged in any order to the same
+bits.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,18 @@ from distkern.core.held_out import stirred_bits
 
 Array = NDArray[np.float64]
 
-#: hashes that are kept of a column of numbers: as many distinct values are counted exactly
+#: hashes kept per column of numbers; up to this many distinct values are counted exactly
 _KEPT = 1024
-#: most distinct values that are kept
+#: most distinct values to keep
 MOST_VALUES = 4096
 #: bits of a part of :func:`in_parts`
 _BITS = 26
 
 
 def in_parts(values: Array, bound: float, n_parts: int | None = None) -> Iterator[tuple[Array, int]]:
-    """Integers z_p and exponents e_p such that sum_p z_p 2^e_p are the finite ``values``.
+    """Yield integers z_p and exponents e_p with sum_p z_p 2^e_p equal to the finite ``values``.
 
-    Integers are at most 2^26, so that sums of 2^27 of them do not depend on the order. ``bound`` bounds the
+    The integers are at most 2^26, so sums of 2^27 of them do not depend on the order. ``bound`` bounds the
     values; with ``n_parts`` they are rounded to 2^(-26 n_parts) of the next power of 2.
     """
     exponent = math.frexp(bound)[1]
@@ -111,7 +113,7 @@ class NumberFacts:
         if not there.size:
             return
         self.n_present += there.size
-        # in tables of many columns most have two values
+        # a shortcut for columns with two values, which dominate wide tables
         is_high = there == self.high
         n_high = int(np.count_nonzero(is_high))
         if n_high + np.count_nonzero(there == self.low) * (self.low < self.high) == there.size:

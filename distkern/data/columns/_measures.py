@@ -1,4 +1,4 @@
-"""Columns of numbers on a scale, which are filled where they are missing."""
+"""Columns of numbers on a scale, whose missing values are filled."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class AbstractMeasure(AbstractColumn):
 
     Attributes
     ----------
-    fill : what stands for a missing number, in ``unit``
-    flag : a further feature, the last, is 1 where the value is missing, else 0
+    fill : replacement for a missing number, in ``unit``
+    flag : a last feature is 1 where the value is missing, else 0
     span : smallest and largest number of the training rows
     """
 
     #: unit of the first feature
     unit: ClassVar[float] = 1.0
-    #: share of their span by which numbers may lie outside it without a note; None: there is no span
+    #: share of the span by which numbers may lie outside it without a note; None: no span is kept
     far: ClassVar[float | None] = None
 
     fill: float = 0.0
@@ -52,7 +52,7 @@ class AbstractMeasure(AbstractColumn):
         return (f"{self.name} is missing",) if self.flag else ()
 
     def there(self, features: Array) -> Array:
-        """The features of rows that have a value, as far as these say so."""
+        """Return the features of rows with a value, as far as the features show it."""
         return features[features[:, -1] < 0.5] if self.flag else features
 
     @property

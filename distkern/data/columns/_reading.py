@@ -1,4 +1,4 @@
-"""How the columns of tables are read and fitted: what is known of all, of each, and of its words."""
+"""How table columns are read and fitted: settings of all columns, of each, and the words of new ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.names import written
 
-#: what counts as a number in a text file; Python's float() alone would also take "1_000" and foreign digits
+#: numbers in text files; Python's float() would also accept "1_000" and non-ASCII digits
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\([a-z0-9_]*\))?|inf|infinity)", re.IGNORECASE)
-#: what stands for a missing label or group, where its user does not say: classes may be + and -
+#: default texts for a missing label or group, without "-": classes may be + and -
 MISSING_LABELS = frozenset(
     [
         "",
@@ -38,17 +38,17 @@ MISSING_LABELS = frozenset(
         "NaT",
     ]
 ).union(["null", "Null", "NULL", "None", "none", "NONE", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"])
-#: what stands for any other missing value: pandas' own list, and some more
+#: default texts for other missing values: pandas' own list and some more
 MISSING = MISSING_LABELS.union(
     ["-", "--", "---", ".", "missing", "Missing", "MISSING", "unknown", "Unknown", "UNKNOWN"]
 )
-#: words among numbers make categories from this share of the rows and this many rows on; among more numbers,
-#: which are measured rather than codes, from this many words with digits on: others stand for missing values
+#: words among numbers make categories from this share and this number of rows on; with more distinct numbers,
+#: probably measurements, only if this many words have digits, as codes do and missing values do not
 _SHARE_OF_WORDS, _ROWS_OF_WORDS, _FEW_NUMBERS, _CODES = 0.01, 5, 50, 5
 
 
 def parse_number(text: str) -> float | None:
-    """The number in a field (NaN and infinities included), or None."""
+    """Return the number in a field (NaN and infinities included), or None."""
     stripped = text.strip(" \t\r\n")
     if _NUMBER.fullmatch(stripped):
         return float(stripped)
@@ -58,7 +58,7 @@ def parse_number(text: str) -> float | None:
 
 
 def word_of(value: Any, na: frozenset[str]) -> str | None:
-    """A value as a category; None if it is missing."""
+    """Return a value as a category; None if it is missing."""
     if isinstance(value, str):
         word = value.strip()
         return None if word in na else word
@@ -68,7 +68,8 @@ def word_of(value: Any, na: frozenset[str]) -> str | None:
 
 
 def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) -> list[str]:
-    """ColumnWords that recur like categories among numbers, the most frequent first; else none.
+    """Return the words that recur like categories among numbers, the most frequent first; empty if there are
+    none.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) ->
 
 
 def most_common(words: Iterable[str]) -> str | None:
-    """The most frequent word, of several the alphabetically first; None without words."""
+    """Return the most frequent word, of several the alphabetically first; None without words."""
     counts = Counter(words)
     return min(counts, key=lambda word: (-counts[word], word)) if counts else None
 
@@ -133,12 +134,12 @@ class Notation:
 
     Attributes
     ----------
-    decimal : decimal mark of the current file; None: not known
+    decimal : decimal mark of the current file; None if unknown
     day_first : whether 3/4/2024 is in April, in columns that do not show it
-    is_fixed : the tables are those of a model: nothing more is learned from them
-    numbers_of_na : numbers that stand for a missing value, however they are written
-    remedies : what messages suggest
-    told : notes for the user, a sentence each
+    is_fixed : the tables belong to a model, so nothing more is learned from them
+    numbers_of_na : numbers that stand for a missing value, in any notation
+    remedies : remedies for messages
+    notes : notes for the user, a sentence each
     """
 
     decimal: str | None = None
@@ -146,7 +147,7 @@ class Notation:
     is_fixed: bool = False
     numbers_of_na: tuple[float, ...] = ()
     remedies: Remedies = OPTIONS
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -156,10 +157,10 @@ class Reading:
     Attributes
     ----------
     name : name of the column
-    notation : of all columns
+    notation : settings of all columns
     na : texts for a missing value
     keeps_na : they are ordinary values in this column
-    is_said : the user has given the kind
+    is_given : the user has given the kind
     is_target : the column holds the target
     rule : notation of the values: unit of numbers ("%", a currency), or the order of day and month in dates
     levels : code of each category, in order of appearance or as in the model
@@ -173,7 +174,7 @@ class Reading:
     notation: Notation = field(default_factory=Notation)
     na: frozenset[str] = frozenset([""])
     keeps_na: bool = False
-    is_said: bool = False
+    is_given: bool = False
     is_target: bool = False
     rule: str = ""
     levels: dict[str, int] = field(default_factory=dict)
@@ -183,18 +184,18 @@ class Reading:
     n_missing: int = 0
 
     def remedy(self, name: str) -> str:
-        """A remedy of :class:`Remedies` for this column."""
+        """Return a remedy of :class:`Remedies` for this column."""
         remedy: str = getattr(self.notation.remedies, name)
         return remedy.format(self.name)
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """Numbers of words.
+    """Numbers parsed from words.
 
     Attributes
     ----------
-    values : (n,) or (n, width); NaN for a missing word, and for one that is not of the kind
+    values : (n,) or (n, width); NaN for missing words and words of another kind
     wrong : positions of words to refuse
     what : message about them, with ``{}`` for the word
     hint : remedy; None: correct the word, or make the column categorical
@@ -212,8 +213,8 @@ class ColumnWords:
 
     Attributes
     ----------
-    values : Arrow array of all of them
-    reading : of the column
+    values : Arrow array
+    reading : how the column is read
     """
 
     values: Any
@@ -221,12 +222,12 @@ class ColumnWords:
 
     @cached_property
     def distinct(self) -> list[str]:
-        """The different ones that stand for a value, stripped and sorted."""
+        """The distinct words, stripped and sorted, without missing values."""
         words = {word.strip() for word in self.values.unique().to_pylist() if word is not None}
         return sorted(words - self.reading.na)
 
     def mostly(self, is_of_kind: Callable[[str], bool]) -> bool:
-        """Whether at least half of the distinct words match a kind; the rest are treated as mistakes."""
+        """Whether at least half of the distinct words are of a kind; the others are treated as mistakes."""
         return bool(self.distinct) and 2 * sum(map(is_of_kind, self.distinct)) >= len(self.distinct)
 
 
@@ -238,10 +239,10 @@ class Fitting:
     ----------
     reading : how the rows were read
     n_rows : number of training rows
-    flags : missing numbers get a feature that marks them
+    flags : add a feature that marks missing numbers
     outputs : names of the outputs of target means; empty without targets
     wanted : "onehot" or "target", given by the user for categories
-    has_target : outputs say what targets there are; else they have problems of their own
+    has_target : ``outputs`` is known; otherwise the target itself has a problem
     refuse : raises or collects a problem of the column
     """
 

@@ -1,4 +1,4 @@
-"""Means of the target by the values of a column: a training row gets those of rows in other folds."""
+"""Target means by the values of a column; a training row gets the means of rows in other folds."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from distkern.data.columns._facts import in_parts
 from distkern.data.columns._reading import Array
 from distkern.data.columns.base import AbstractColumn, Ranges
 
-#: a training row's target means are those of the rows outside its fold
+#: a training row's target means come from the rows outside its fold
 FOLDS = 5
-#: smallest and largest number of rows with the overall mean that are added to each value; they pull the means
-#: of rare values towards it
+#: bounds on s, the rows with the overall mean that are added to each value and shrink means of rare values
 _LEAST, _MOST = 0.1, 100.0
 
 
 class TargetSums:
     """Sums of targets by value of a column and fold of the row.
 
-    The mean of a value is (sum + s m) / (rows + s), with the mean m of all rows. By default s is the best one
-    for a random effect of the values: the variance of targets within a value over that of the means of
-    values, both estimated by the analysis of variance, pooled over the
-    outputs, and clipped to [0.1, 100]. Values that determine the target are trusted from one row on; values
-    that say little need many.
+    The mean of a value is (sum + s m) / (rows + s), with the mean m of all rows. s is the optimum for a
+    random effect of the values: the variance of targets within a value over the variance of the means of
+    values. Both are estimated by analysis of variance, pooled over the outputs, and s is clipped to [0.1,
+    100]. Values that determine the target are trusted from one row on; values that say little need many.
 
     Parameters
     ----------
@@ -40,10 +38,10 @@ class TargetSums:
 
     def __init__(self, n_values: int, span: Ranges, heaviest: float = 1.0) -> None:
         self._low = np.asarray(span[0], dtype=np.float64)
-        # of the targets less the smallest ones, whose squares lose no digits to a large mean
+        # targets minus their minimum, so that squares lose no digits to a large mean
         self._bound, self._heaviest = float(np.max(span[1] - self._low, initial=0.0)), heaviest
         n_outputs = len(self._low)
-        #: weights, weighted targets and their squares: two parts of each, whose sums are exact
+        #: weights, squares and weighted targets, in two parts each, so that sums are exact
         self._parts = np.zeros((2, 2 + n_outputs, FOLDS, n_values))
         self._seen = np.zeros((FOLDS, n_values), dtype=bool)
 
@@ -54,14 +52,14 @@ class TargetSums:
         folds: NDArray[np.intp],
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """Take more rows.
+        """Add rows.
 
         Parameters
         ----------
-        codes : (n,) of the values
+        codes : (n,) codes of the values
         targets : (n, n_outputs)
         folds : (n,)
-        weights : (n,) each is that many rows; None for 1
+        weights : (n,) number of rows that each stands for; None for 1
         """
         flat = folds * self._seen.shape[1] + codes
         self._seen.reshape(-1)[flat] = True
@@ -92,7 +90,7 @@ class TargetSums:
 
     @property
     def smoothing(self) -> float:
-        """s."""
+        """The s of the class docstring."""
         counts, sums = self._counts.sum(axis=0), self._sums.sum(axis=0)
         there = counts > 0
         counts, sums = counts[there], sums[there]
@@ -106,17 +104,17 @@ class TargetSums:
         return float(np.clip(within / between, _LEAST, _MOST)) if between > 0 else _MOST
 
     def means(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The means of all rows: (n_values, n_outputs), and (n_outputs,) m."""
+        """Return the means of all rows, (n_values, n_outputs), and m, (n_outputs,)."""
         counts, sums, s = self._counts.sum(axis=0), self._sums.sum(axis=0), self.smoothing
         prior = sums.sum(axis=0) / max(1.0, counts.sum())
         return (sums + s * prior) / (counts[:, None] + s) + self._low, prior + self._low
 
     def of_others(self, codes: NDArray[np.intp], folds: NDArray[np.intp]) -> Array:
-        """The means (n, n_outputs) of rows that were taken, each of the rows outside its fold."""
+        """Return the means (n, n_outputs) for rows that were added, each from the rows outside its fold."""
         return np.asarray(self._means_of_others[folds, codes])
 
     def ranges(self) -> Ranges:
-        """Smallest and largest of these means, of each output."""
+        """Return the smallest and the largest of these means for each output."""
         found = self._means_of_others[self._seen]
         return found.min(axis=0), found.max(axis=0)
 
@@ -138,8 +136,8 @@ class AbstractMeansColumn(AbstractColumn):
     Attributes
     ----------
     means : (n_levels + has_missing, n_outputs) target means
-    default : (n_outputs,) those of unknown values
-    outputs : names of the target means, if there are some
+    default : (n_outputs,) target means of unknown values
+    outputs : names of the target means
     """
 
     means: tuple[tuple[float, ...], ...] = ()
@@ -149,7 +147,7 @@ class AbstractMeansColumn(AbstractColumn):
     def __post_init__(self) -> None:
         n_means = self.n_levels + self.has_missing if self.has_means else 0
         if len(self.means) != n_means or {len(row) for row in self.means} - {len(self.default)}:
-            raise ValueError(f"column {self.name!r} has other means than those of {n_means} values")
+            raise ValueError(f"column {self.name!r} does not have the means of {n_means} values")
 
     @property
     @abstractmethod
@@ -163,7 +161,9 @@ class AbstractMeansColumn(AbstractColumn):
 
     @abstractmethod
     def codes(self, values: Array) -> NDArray[np.intp]:
-        """Positions (n,) of values (n,) among those with means, the next one if missing; -1 if unknown."""
+        """Return the positions (n,) of values (n,) among those with means, n_levels if missing and -1 if
+        unknown.
+        """
 
     @property
     def names_of_means(self) -> tuple[str, ...]:
@@ -171,25 +171,25 @@ class AbstractMeansColumn(AbstractColumn):
         return tuple(f"mean of {output} by {self.name}" for output in self.outputs)
 
     def with_outputs(self, outputs: Sequence[str], **changes: Any) -> Self:
-        """The column with target means, which are still 0."""
+        """Return the column with target means of 0, to be replaced by :meth:`with_means`."""
         zeros = (0.0,) * len(outputs)
         n_levels = len(changes.get("values", ())) or self.n_levels
         means = (zeros,) * (n_levels + self.has_missing)
         return replace(self, means=means, default=zeros, outputs=tuple(outputs), **changes)
 
     def with_means(self, sums: TargetSums) -> Self:
-        """The column with the target means of all rows."""
+        """Return the column with the target means of all rows."""
         means, prior = sums.means()
         return replace(self, means=tuple(map(tuple, means.tolist())), default=tuple(prior.tolist()))
 
     def with_missing(self, codes: Array, values: Array) -> NDArray[np.intp]:
-        """Codes (n,) with that of missing values."""
+        """Return the codes (n,), with the last one for missing values."""
         missing = self.n_levels if self.has_missing else -1
         return np.where(np.isnan(values), missing, codes).astype(np.intp)
 
     def put_means(self, codes: NDArray[np.intp], out: Array, means: Array | None) -> None:
-        """Fill ``out`` (n, n_outputs) with the means of codes (n,), or ``means`` of other rows."""
-        # the last row stands for -1
+        """Fill ``out`` (n, n_outputs) with the means of codes (n,), or with ``means`` from other rows."""
+        # code -1 selects the last row, the default
         out[:] = self._table_of_means[codes] if means is None else means
 
     @cached_property

@@ -1,32 +1,32 @@
-"""What a kind of column of a table is: how its values are read, counted and encoded as features.
+"""The base of kinds of table columns: how values are read, counted and encoded as features.
 
 To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractColumn`;
 files, frames, ``shard``, ``predict`` and the contract tests find it there. Its class methods read values as
-numbers, NaN where one is missing. Its facts count the numbers of the training rows. An instance is the column
-fitted to these facts, as ``manifest.json`` and ``model.json`` keep it.
+numbers, NaN for missing ones. Its facts count the numbers of the training rows. An instance is the column
+fitted to these facts, as stored in ``manifest.json`` and ``model.json``.
 
 A kind (:class:`AbstractColumn`) must give:
 
-    kind, noun, plural      its name in files; what one value is called, and all of them
+    kind, noun, plural      its name in files; the word for one value, and for several
     examples                texts of a few different values, for the contract tests
     parse                   numbers of texts
-    fit                     the column of the facts of its training rows
+    fit                     the column fitted to the facts of its training rows
     features, encode        names of the features, and the features of values
 
 It may give:
 
-    rank, claims            its turn to look at the texts of a new column, and whether they are its own
+    rank, claims            its turn to inspect the texts of a new column, and whether it claims them
     holds, from_arrow       which typed columns it takes, and their numbers
-    by_words, read, width   where parsing the distinct texts is not enough, or a value is several numbers
+    by_words, read, width   if parsing the distinct texts is not enough, or a value is several numbers
     facts, signals          what is counted of the training rows
     extremes, at_means      values with the smallest and largest features; which of these are target means
-    is_number, is_plain, recurs, fills, missing_is_a_value    what holds of its values
-    is_itself               its feature is the value
-    known_words             words by the codes that values have
-    known, unseen           the interval of values like those of the training rows; what others are called
-    refilled                the column with another value for missing ones
+    is_number, is_plain, recurs, fills, missing_is_a_value    properties of its values
+    is_identity             its feature is the value
+    known_words             words by the codes of values
+    known, unseen           the interval of values like the training rows; the words for others
+    refilled                the column with another replacement for missing values
     remark, described       a warning about the training rows; its notation in words
-    grid, shown, axis       values for partial dependence, how they are shown, and along what
+    grid, shown, axis       values for partial dependence, their display, and their axis
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from distkern.data.columns._reading import Array, ColumnWords, Fitting, Parsed, 
 
 #: smallest and largest value of each feature, (n_features,) each
 Ranges = tuple[Array, Array]
-#: the place of a row, for messages
+#: returns the place of a row, for messages
 Place = Callable[[int], str]
 
 #: encoding of a column without features, in files, and in words
@@ -53,7 +53,7 @@ DROP, NOTHING = "drop", "nothing"
 LABELS_OR_NUMBERS = (
     "a regression target is a number; give --task classification for labels, or --target COLUMN"
 )
-#: quantiles between which partial dependence is measured, as scikit-learn does
+#: quantiles between which partial dependence is measured, as in scikit-learn
 _WITHIN = (0.05, 0.95)
 
 
@@ -72,13 +72,13 @@ class AbstractColumn(ABC):
     noun: ClassVar[str]
     plural: ClassVar[str]
     examples: ClassVar[tuple[str, ...]]
-    #: when it looks at the texts of a new column; None: never
+    #: its turn to inspect the texts of a new column; None: never
     rank: ClassVar[int | None] = None
-    #: number of numbers that a value is read as
+    #: count of numbers that a value is read as
     width: ClassVar[int] = 1
     #: values are numbers, so that tables of such columns may be stored sparse
     is_number: ClassVar[bool] = False
-    #: texts are numbers as Arrow reads them, unless a unit is added
+    #: texts without units are numbers to Arrow
     is_plain: ClassVar[bool] = False
     #: values recur: each distinct one is parsed once
     recurs: ClassVar[bool] = True
@@ -86,9 +86,9 @@ class AbstractColumn(ABC):
     fills: ClassVar[bool] = False
     #: a missing value is a value of its own, never refused
     missing_is_a_value: ClassVar[bool] = False
-    #: what values outside :attr:`known` are, in a note
+    #: words for values outside :attr:`known`, in a note
     unseen: ClassVar[str] = ""
-    #: what pages draw the values along, see :class:`~distkern.show.explanation.Dependence`
+    #: axis of the values on pages, see :class:`~distkern.show.explanation.Dependence`
     axis: ClassVar[Literal["number", "category", "date", "time"]] = "category"
 
     name: str
@@ -119,15 +119,15 @@ class AbstractColumn(ABC):
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:
-        """Numbers (n,) of an Arrow array of another type; None if it is not of this kind."""
+        """Return the numbers (n,) of an Arrow array of another type; None if it is not of this kind."""
         return None
 
     @classmethod
     def read(
         cls, values: Any, reading: Reading, place: Place, refuse: Callable[[InputError, int], None]
     ) -> Array:
-        """Numbers (n,) or (n, width) of an Arrow array, by words; ``refuse`` takes the error of the first row
-        with a wrong text, and the number of such rows.
+        """Return the numbers (n,) or (n, width) of an Arrow array, by words; ``refuse`` is called with the
+        error of the first row with a wrong text, and the number of such rows.
         """
         distinct, indices = distinct_values(values)
         words = [word_of(value, reading.na) for value in distinct]
@@ -140,7 +140,7 @@ class AbstractColumn(ABC):
                 InputError(parsed.what.format(repr(word[:60])), where=place(int(rows[0])), hint=hint),
                 rows.size,
             )
-        # the last is what null stands for
+        # index -1, for null, selects the last
         null = np.full((1, *parsed.values.shape[1:]), np.nan)
         numbers: Array = np.concatenate([parsed.values, null])[indices]
         return numbers
@@ -158,7 +158,7 @@ class AbstractColumn(ABC):
 
     @classmethod
     def parsed(cls, words: Sequence[str | None], values: Array) -> Parsed:
-        """The numbers of words; words whose number is NaN are refused."""
+        """Return the numbers of words; words with NaN are refused."""
         wrong = [at for at, word in enumerate(words) if word is not None and np.isnan(values[at])]
         return Parsed(values, wrong, f"{{}} is not {cls.noun}, as other values of the column are")
 
@@ -166,22 +166,24 @@ class AbstractColumn(ABC):
 
     @classmethod
     def facts(cls) -> Any:
-        """Empty facts of training rows."""
+        """Return empty facts of training rows."""
         return NumberFacts(cls.signals)
 
     @classmethod
     def signals(cls, values: Array) -> Array | None:
-        """Numbers (n, k) of values (n,) with which features rise or fall; None: the values themselves."""
+        """Return numbers (n, k) of values (n,) that the features increase or decrease with; None: the
+        values.
+        """
         return None
 
     @classmethod
     @abstractmethod
     def fit(cls, facts: Any, how: Fitting) -> AbstractColumn:
-        """The column of the facts, which have some value."""
+        """Return the column fitted to facts with at least one value."""
 
     def ranges(self, facts: Any, of_means: Ranges) -> Ranges:
-        """Smallest and largest value of each feature of the training rows; ``of_means`` are those of target
-        means.
+        """Return the smallest and largest value of each feature on the training rows; ``of_means`` are the
+        ranges of target means.
         """
         values = self.extremes(facts)
         values = np.append(values, np.nan) if self.has_missing else values
@@ -192,16 +194,16 @@ class AbstractColumn(ABC):
         return low, high
 
     def extremes(self, facts: Any) -> Array:
-        """Values that are present for which features are smallest and largest."""
+        """Return present values for which features are smallest and largest."""
         found: Array = facts.extremes
         return found
 
     def refilled(self, value: float) -> Self:
-        """The column with ``value``, in the unit of :meth:`parse`, for missing ones."""
+        """Return the column with ``value``, in the unit of :meth:`parse`, for missing values."""
         return self
 
     def remark(self, facts: Any, reading: Reading) -> str:
-        """A warning about the training rows with what helps; "" without."""
+        """Return a warning about the training rows with a remedy; "" if there is none."""
         return ""
 
     # -- encoding
@@ -215,33 +217,33 @@ class AbstractColumn(ABC):
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         """Fill ``out``, (n, n_features) zeros, from values (n,) or (n, width).
 
-        ``means`` (n, n_outputs): target means of other rows, in place of those of all rows.
+        ``means`` (n, n_outputs): target means from other rows, instead of those of all rows.
         """
 
     @property
     def at_means(self) -> slice:
-        """Which features are target means."""
+        """The features that are target means."""
         return slice(0, 0)
 
     @property
     def encoding(self) -> str:
-        """How values become features, in files."""
+        """The encoding of values as features, in files."""
         return self.kind
 
     @property
-    def is_itself(self) -> bool:
-        """The one feature is the value, where there is one."""
+    def is_identity(self) -> bool:
+        """Whether the only feature is the value itself, where present."""
         return False
 
     @property
-    def is_mere(self) -> bool:
-        """The one feature is the value, which no training row lacks."""
-        return self.is_itself and not self.has_missing
+    def is_numeric(self) -> bool:
+        """Whether the only feature is the value itself, present in all training rows."""
+        return self.is_identity and not self.has_missing
 
     @property
-    def made(self) -> Any:
+    def signature(self) -> Any:
         """A value that is equal for columns with the same encoding."""
-        return self.name if self.is_mere else self
+        return self.name if self.is_numeric else self
 
     @property
     def known(self) -> tuple[float, float]:
@@ -250,7 +252,7 @@ class AbstractColumn(ABC):
 
     @property
     def known_words(self) -> tuple[str, ...]:
-        """ColumnWords by the codes that values have."""
+        """Words by the codes of values."""
         return ()
 
     # -- describing
@@ -265,12 +267,12 @@ class AbstractColumn(ABC):
         """The features, in words."""
         n_means = len(self.features[self.at_means])
         counts = {"feature": len(self.features) - n_means, "mean target": n_means}
-        told = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
-        return " and ".join(told) or NOTHING
+        parts = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
+        return " and ".join(parts) or NOTHING
 
     def grid(self, features: Array, most: int) -> Array:
-        """At most ``most`` values between which a model's dependence is measured, of stored features (n,
-        n_features); none where the column has no order and no categories.
+        """Return at most ``most`` values for partial dependence, from features (n, n_features); none for
+        columns with neither order nor categories.
         """
         return np.zeros(0)
 
@@ -279,7 +281,7 @@ class AbstractColumn(ABC):
         return shown_number(value, digits)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers, texts and lists, exact; defaults are left out."""
+        """Return plain numbers, texts and lists, exact; defaults are left out."""
         usual = {one.name: one.default for one in fields(self)}
         given = {name: value for name, value in asdict(self).items() if value != usual[name]}
         return {**given, "name": self.name, "kind": self.kind, "encoding": self.encoding}
@@ -338,7 +340,7 @@ def shown_number(value: float, digits: int) -> float:
 
 
 def spread(values: Array, most: int) -> Array:
-    """The distinct values, or quantiles if there are more than ``most`` distinct ones."""
+    """Return the distinct values, or quantiles if there are more than ``most``."""
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= most:
         return distinct

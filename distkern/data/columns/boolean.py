@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from distkern.data.columns._arrow import pa
 from distkern.data.columns._facts import NumberFacts
 from distkern.data.columns._reading import ColumnWords, Parsed, Reading
 from distkern.data.columns.number import NumberColumn
@@ -30,15 +31,13 @@ class BooleanColumn(NumberColumn):
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
-        # one word of a pair alone may be joined by other words later
+        # with one word of a pair only, other words may still follow
         lower = {word.lower() for word in words.distinct}
         pairs = all(lower.isdisjoint(pair) or lower.issuperset(pair) for pair in _PAIRS)
         return cls.kind if lower and lower <= _BOOLEANS.keys() and pairs else None
 
     @classmethod
     def holds(cls, of: Any) -> bool:
-        import pyarrow as pa
-
         return bool(pa.types.is_boolean(of))
 
     @classmethod

@@ -11,26 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.data.columns._arrow import is_plain, value_type
+from distkern.data.columns._arrow import is_plain, pa, value_type
 from distkern.data.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading, parse_number
 from distkern.data.columns._target_means import AbstractMeansColumn
 from distkern.data.columns.base import AbstractColumn, DroppedColumn
 
-#: distinct values that a column may have: they are held in memory
+#: most distinct values of a column, which are held in memory
 MAX_LEVELS = 100_000
 #: a column with more categories than this gets target means
 MAX_ONEHOT = 32
-#: more one-hot columns are a mistake, and rows are stored dense
+#: most one-hot features of a column, as rows are stored dense
 _MOST_ONEHOT = 2_000
-#: most outputs of target means, one for each class
+#: most outputs of target means, one per class
 _MOST_OUTPUTS = 32
 
-#: of a text that is an integer
+#: the fraction of a text that is an integer
 _FRACTION = re.compile(r"(?<=\d)\.0*$")
 
 
 class LevelFacts:
-    """Facts of categories: how many rows have each.
+    """Facts of categories: the number of rows of each.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class LevelFacts:
 
 @dataclass(frozen=True)
 class CategoryColumn(AbstractMeansColumn):
-    """Categories: a feature for each, or the mean target of the rows of each.
+    """Categories: a feature for each, or the mean target of each one's rows.
 
     Values are positions among the levels, -1 for an unknown category.
 
     Attributes
     ----------
-    levels : categories of the training rows, sorted; what is missing is one more, the last
+    levels : categories of the training rows, sorted; missing values are one more, the last
     encoding : ``onehot`` 0 or 1 for each category, ``target`` their mean targets
     """
 
@@ -95,11 +95,9 @@ class CategoryColumn(AbstractMeansColumn):
 
     @classmethod
     def holds(cls, of: Any) -> bool:
-        import pyarrow as pa
-
         if not pa.types.is_dictionary(of):
             return False
-        # dates and times are known by their type
+        # dates and times have their own kinds
         return not pa.types.is_temporal(of.value_type) or bool(pa.types.is_duration(of.value_type))
 
     @classmethod
@@ -124,7 +122,7 @@ class CategoryColumn(AbstractMeansColumn):
                     reading.overflows, reading.levels = True, {}
                     what = f"more than {MAX_LEVELS:,} different values in a column of categories"
                     hint = f"{reading.remedy('leave_out')}, or group its values"
-                    return Parsed(np.full(len(words), np.nan), [at] * reading.is_said, what, hint)
+                    return Parsed(np.full(len(words), np.nan), [at] * reading.is_given, what, hint)
                 levels[word] = code
             codes[at] = code
         return Parsed(codes)
@@ -132,7 +130,7 @@ class CategoryColumn(AbstractMeansColumn):
     @classmethod
     def _are_integers(cls, words: Sequence[str | None], reading: Reading) -> bool:
         """Whether a column declared categorical holds only numbers: in its first rows, or in a model's
-        categories, whose integers have no fraction.
+        categories if their integers have no fraction.
         """
         is_fixed = reading.notation.is_fixed
         if reading.is_of_integers is None:
@@ -140,7 +138,7 @@ class CategoryColumn(AbstractMeansColumn):
             if not known:
                 return False
             reading.is_of_integers = (
-                reading.is_said
+                reading.is_given
                 and all(parse_number(word) is not None for word in known)
                 and not (is_fixed and any(map(_FRACTION.search, known)))
             )
@@ -164,11 +162,11 @@ class CategoryColumn(AbstractMeansColumn):
             what = f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}"
             hint = f"give --categorical {name}=target (or drop)"
         elif encoding != "onehot" and not 0 < n_outputs <= _MOST_OUTPUTS:
-            said = f"{n_outputs:,} classes" if n_outputs else "no target"
+            why = f"there are {n_outputs:,} classes" if n_outputs else "there is no target"
             hint, encoding = how.reading.remedy("as_columns"), "onehot"
-            # without a known target, which is a problem itself, there is no saying
+            # an unknown target is a problem of its own
             if how.has_target:
-                what = f"{n_levels:,} categories cannot be encoded by target means: there are {said}"
+                what = f"{n_levels:,} categories cannot be encoded by target means: {why}"
         if what:
             how.refuse(InputError(what, where=f"column {name!r}", hint=hint))
         has_missing = facts.n_present < how.n_rows
@@ -176,7 +174,9 @@ class CategoryColumn(AbstractMeansColumn):
         return found if encoding == "onehot" else found.with_outputs(how.outputs, encoding="target")
 
     def positions(self, reading: Reading) -> NDArray[np.float64]:
-        """The position among the levels of each code of a reading; -1 for words without training rows."""
+        """Return the position among the levels of each code of a reading; -1 for words without training
+        rows.
+        """
         places = {level: place for place, level in enumerate(self.levels)}
         return np.array([places.get(word, -1) for word in reading.levels], dtype=np.float64)
 
@@ -235,5 +235,5 @@ class CategoryColumn(AbstractMeansColumn):
 
 
 def _count(facts: LevelFacts, code: int) -> int:
-    # categories of test rows have no rows here
+    # categories that only test rows have are beyond the counts
     return int(facts.counts[code]) if code < len(facts.counts) else 0

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from distkern.core.errors import InputError
-from distkern.data.columns._arrow import TICKS, value_type
+from distkern.data.columns._arrow import TICKS, compute, pa, value_type
 from distkern.data.columns._facts import NumberFacts
 from distkern.data.columns._measures import AbstractMeasure
 from distkern.data.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading
@@ -19,18 +19,18 @@ from distkern.data.columns.base import Place, spread
 from distkern.data.columns.time import CLOCK, DAY, hour_of, waves
 
 _MINUTE, _YEAR = 60.0, 365.2425 * DAY
-#: name and period of a wave, and what is added to a date so that one begins; 1970 began on a Thursday
+#: name, period and offset of each wave; 1970 began on a Thursday
 _WAVES = ("year", _YEAR, 0.0), ("week", 7 * DAY, 3 * DAY), ("day", DAY, 0.0)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: the years 1 to 9999, which are those that ISO 8601 and Python write; from the first day, before the last
+#: first day, and end, of the years 1 to 9999, the range of ISO 8601 and of Python
 _DAYS = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).days, (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH).days + 1
 
 _ZONE = r"(?P<zone>Z| ?UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?"
 _ISO_TIME = rf"(?:[T ](?:(?P<only_hour>\d\d)|{CLOCK}))?{_ZONE}"
 _ISO = re.compile(rf"(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_ISO_TIME}")
 _LATER_TIME = rf"(?:,?[T ]+{CLOCK})?{_ZONE}"
-#: the day and the month in either order
+#: day and month in either order
 _EITHER = re.compile(
     rf"(?P<first>\d{{1,2}})(?P<mark>[./-])(?P<other>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d\d){_LATER_TIME}"
 )
@@ -51,7 +51,7 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 @dataclass(frozen=True)
 class DateColumn(AbstractMeasure):
     """Dates: days since 1970, and sine and cosine of the time of the year, of the week and, if some training
-    row has one, of the day; these are 0 where the date is missing.
+    row has one, of the day; 0 where the date is missing.
 
     Attributes
     ----------
@@ -79,8 +79,6 @@ class DateColumn(AbstractMeasure):
 
     @classmethod
     def holds(cls, of: Any) -> bool:
-        import pyarrow as pa
-
         of = value_type(of)
         return bool(pa.types.is_temporal(of) and not (pa.types.is_time(of) or pa.types.is_duration(of)))
 
@@ -91,17 +89,14 @@ class DateColumn(AbstractMeasure):
             reading.rule = order or ""
             if unsure is not None:
                 is_fixed = reading.notation.is_fixed
-                # no order mends two orders in one column
-                remedy = reading.remedy("as_category" if tells_order(unsure) else "as_dates")
+                # no option fixes two orders in one column
+                remedy = reading.remedy("as_category" if shows_order(unsure) else "as_dates")
                 hint = "write dates as 2024-12-31" if is_fixed else remedy
                 return Parsed(np.full(len(words), np.nan), [words.index(unsure)], why, hint)
         return cls.parsed(words, dates_of(words, reading.rule or DAY_FIRST))
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:
-        import pyarrow as pa
-        from pyarrow import compute
-
         of = values.type
         if not (pa.types.is_timestamp(of) or pa.types.is_date(of)):
             return None
@@ -125,7 +120,7 @@ class DateColumn(AbstractMeasure):
 
     @classmethod
     def fit(cls, facts: NumberFacts, how: Fitting) -> Self:
-        # the latest hour of all is among the extremes
+        # the extremes include the latest hour
         return replace(super().fit(facts, how), hours=bool(np.mod(facts.extremes, DAY).any()))
 
     @property
@@ -161,8 +156,8 @@ class DateColumn(AbstractMeasure):
 def within(values: Array, first: float, last: float, period: float) -> Array:
     """Clip periodic values (n,) to the phases between ``first`` and ``last``; NaN stays NaN.
 
-    A value whose (v - first) mod period exceeds last - first becomes ``first`` or ``last``, whichever is
-    nearer on the circle of the period. All arguments have the same unit.
+    A value with (v - first) mod period > last - first becomes ``first`` or ``last``, whichever is nearer on
+    the circle of the period. All arguments have the same unit.
 
     Kernels are 0 in seasons without training rows, and linear machines extrapolate there.
 
@@ -177,7 +172,7 @@ def within(values: Array, first: float, last: float, period: float) -> Array:
 
 
 def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
-    """The orders of day and month that words show, and the first ambiguous word."""
+    """Return the orders of day and month that words show, and the first ambiguous word."""
     orders: set[str] = set()
     unsure: str | None = None
     for word in words:
@@ -194,22 +189,21 @@ def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
 
 
 def settled_order(words: Sequence[str | None], day_first: bool | None) -> tuple[str | None, str | None, str]:
-    """The order of day and month, from unambiguous dates or else from the user; None if it does not matter.
-    Otherwise an ambiguous word, and why it is.
+    """Return the order of day and month, from unambiguous dates or else from the user; None if it does not
+    matter. If it cannot be settled, also return an ambiguous word and the reason.
     """
     orders, unsure = order_of_dates([word for word in words if word is not None])
     if len(orders) > 1:
-        odd = next(word for word in words if word and tells_order(word))
+        odd = next(word for word in words if word and shows_order(word))
         return None, odd, "in {} and others of the column the day is first, in some the month"
     if orders:
         return next(iter(orders)), None, ""
     if unsure is not None and day_first is None:
-        why = "whether the day or the month is first in {} is told by no other date of the first rows"
-        return None, unsure, why
+        return None, unsure, "no date in the first rows shows whether {} begins with the day or the month"
     return None if unsure is None else DAY_FIRST if day_first else MONTH_FIRST, None, ""
 
 
-def tells_order(word: str) -> bool:
+def shows_order(word: str) -> bool:
     """Whether a word itself shows that the day or the month is first."""
     return bool(order_of_dates([word])[0])
 
@@ -220,11 +214,9 @@ def is_date(word: str) -> bool:
 
 
 def dates_of(words: Sequence[str | None], order: str = DAY_FIRST) -> Array:
-    """Seconds since 1970 (n,) of dates: in ISO 8601, with names of months, or with day and month in this
-    ``order`` (day first between points); NaN for other words.
+    """Return dates as seconds since 1970 (n,): in ISO 8601, with names of months, or with day and month in
+    this ``order`` (day first between points); NaN for other words.
     """
-    import pyarrow as pa
-
     seconds = np.full(len(words), np.nan)
     try:
         moments = pa.array(words, pa.string()).cast(pa.timestamp("us")).cast(pa.int64())
@@ -253,7 +245,7 @@ def _date_of(word: str, order: str) -> float:
         day, month = int(parts["day"]), int(parts["month"])
     year = int(parts["year"])
     if len(parts["year"]) == 2:
-        # as POSIX takes them
+        # as in POSIX
         year += 1900 if year >= 69 else 2000
     try:
         if hour is None:
@@ -264,7 +256,7 @@ def _date_of(word: str, order: str) -> float:
     away, zone = 0, parts["zone"] or ""
     if zone[:1] in ("+", "-"):
         if len(zone) == 3 and parts["minute"] is None:
-            # 2024-01-01-05 is none
+            # 2024-01-01-05 is not a date
             return np.nan
         minutes = int(zone[-2:]) if len(zone) > 3 else 0
         away = (3600 * int(zone[1:3]) + 60 * minutes) * (-1 if zone[0] == "-" else 1)
@@ -272,14 +264,12 @@ def _date_of(word: str, order: str) -> float:
 
 
 def _month(name: str) -> int:
-    """The month, 1 to 12, of a name or its first letters, else 0."""
+    """Return the month, 1 to 12, of a name or its first letters, else 0."""
     return next((at for at, month in enumerate(_MONTHS, start=1) if month.startswith(name.lower())), 0)
 
 
 def _first_beyond(values: Any) -> int | None:
-    """The first date or timestamp of an Arrow array outside the years 1 to 9999."""
-    import pyarrow as pa
-
+    """Return the first date or timestamp of an Arrow array outside the years 1 to 9999."""
     of = values.type
     if pa.types.is_date32(of):
         days = values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Numbers, as people write them: with units, separators of thousands and decimal marks of their language."""
+"""Numbers as people write them: with units, thousands separators and local decimal marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.data.columns._arrow import TICKS, any_matches, are_numbers, in_numpy, is_plain
+from distkern.data.columns._arrow import TICKS, any_matches, are_numbers, compute, in_numpy, is_plain, pa
 from distkern.data.columns._facts import NumberFacts
 from distkern.data.columns._measures import AbstractMeasure
 from distkern.data.columns._reading import (
@@ -27,17 +27,17 @@ from distkern.data.columns._target_means import AbstractMeansColumn
 from distkern.data.columns.base import Place, spread
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
-#: what stands between thousands, by what stands before decimals
+#: thousands separators by decimal mark
 _SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")
 _THOUSANDS = {".": (",", *_SPACES), ",": (r"\.", *_SPACES)}
 #: optional space between a number and its unit; typesetters use a no-break space
 _GAP = "[ \u00a0\u202f]?"
 _MINUS = "\u2212"
-#: words that are parsed one by one
+#: words up to which each is parsed by itself
 _FEW = 8
 _NO_DIGIT = re.compile(r"[^0-9]")
 
-#: of a text that is an integer
+#: an integer with a leading zero
 _LEADING_ZERO = r"^0\d+$"
 _CODE_NAME = re.compile(
     r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
@@ -47,7 +47,7 @@ _ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(n
 
 @dataclass(frozen=True)
 class NumberColumn(AbstractMeasure, AbstractMeansColumn):
-    """Numbers as they are; where single values matter, as in codes, also their target means.
+    """Numbers as they are; if single values matter, as in codes, also their target means.
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
                 return None
             if not reading.is_target and (several := recurring(words.values, words.distinct, fine)):
                 shown = ", ".join(map(repr, several[:3]))
-                notation.told.append(
+                notation.notes.append(
                     f"column {reading.name!r} holds numbers and words ({shown}), and becomes categories"
                 )
                 return "category"
             unit = most_common(unit for unit, is_fine in zip(units, fine, strict=True) if is_fine and unit)
             reading.rule = unit or reading.rule
             if unit == "%" and reading.is_target:
-                notation.told.append(
+                notation.notes.append(
                     f"the target {reading.name!r} is in percent, converted to shares: 5% becomes 0.05"
                 )
         reading.with_zeros = reading.with_zeros or any_matches(words.values, _LEADING_ZERO)
@@ -96,15 +96,11 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
 
     @classmethod
     def holds(cls, of: Any) -> bool:
-        # whatever is no number is refused where it is read
-        import pyarrow as pa
-
+        # values of other types are refused when they are read
         return not pa.types.is_null(of)
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:
-        import pyarrow as pa
-
         of = values.type
         if pa.types.is_duration(of):
             numbers = in_numpy(values.cast(pa.int64()).cast(pa.float64(), safe=False)) / TICKS[of.unit]
@@ -127,7 +123,7 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         rule, what = reading.rule, cls.noun
         if all(fine):
             what = f"in {rule or 'plain numbers'}"
-        # 0 % is 0, and NaN is in no unit
+        # 0 and NaN have no unit
         is_free = (values == 0) | np.isnan(values)
         wrong = [
             at
@@ -159,7 +155,7 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         return slice(1, 1 + len(self.default))
 
     @property
-    def is_itself(self) -> bool:
+    def is_identity(self) -> bool:
         return not (self.flag or self.values)
 
     @property
@@ -188,14 +184,14 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     def grid(self, features: Array, most: int) -> Array:
         found = self.there(features)[:, 0]
         if self.values:
-            # rounding moves stored numbers away from those that there are means for
+            # stored numbers are rounded, so look up the nearest value with a mean
             known = np.asarray(self.values)
             found = known[np.abs(found[:, None] - known).argmin(axis=1)]
         return spread(found, most)
 
 
 def looks_like(facts: NumberFacts, name: str, *, with_zeros: bool) -> Literal["code", "id", "amount"]:
-    """What a column's numbers resemble."""
+    """Return what a column's numbers resemble."""
     count, n_rows = facts.distinct or 0, facts.n_present
     if not facts.are_whole or count < 3:
         return "amount"
@@ -207,16 +203,16 @@ def looks_like(facts: NumberFacts, name: str, *, with_zeros: bool) -> Literal["c
 
 
 def _without_na(numbers: Array, reading: Reading) -> Array:
-    """The numbers, NaN where they stand for a missing value, however they are written."""
+    """Return the numbers, NaN for those that stand for a missing value."""
     wanted = () if reading.keeps_na else reading.notation.numbers_of_na
     found = np.asarray(numbers, dtype=np.float64)
     return np.where(np.isin(found, wanted), np.nan, found) if wanted else found
 
 
 def _pattern(decimal: str) -> str:
-    """The regular expression (RE2) of a number with its unit, in parentheses if negative."""
+    """Return the regular expression (RE2) of a number with its unit, in parentheses if negative."""
     groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in _THOUSANDS[decimal])
-    # what stands before thousands begins with no 0: in 0,512 the comma is before decimals
+    # a number with thousands does not begin with 0: in 0,512 the comma is the decimal mark
     whole = rf"(?P<whole>[1-9]\d{{0,2}}(?:{groups})|\d*)"
     return (
         rf"^(?P<outer>(?:{_CURRENCY})?){_GAP}(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)"
@@ -239,7 +235,7 @@ def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray
 
 
 def _number_of(word: str | None, decimal: str) -> tuple[float, str]:
-    """One word as :func:`_many_numbers_of` parses it; a single row is served without Arrow's overhead."""
+    """Parse one word as :func:`_many_numbers_of` does, without Arrow's overhead per call."""
     match = None if word is None else _compiled_pattern(decimal).match(word)
     if match is None:
         return np.nan, ""
@@ -263,9 +259,6 @@ def _compiled_pattern(decimal: str) -> re.Pattern[str]:
 
 
 def _many_numbers_of(words: Sequence[str | None], decimal: str) -> tuple[NDArray[np.float64], list[str]]:
-    import pyarrow as pa
-    from pyarrow import compute
-
     texts = pa.array(words, pa.string())
     found = compute.extract_regex(texts, pattern=_pattern(decimal))
     part = {name: found.field(name) for name in (field.name for field in found.type)}
@@ -280,7 +273,7 @@ def _many_numbers_of(words: Sequence[str | None], decimal: str) -> tuple[NDArray
         compute.and_(compute.not_equal(part["sign"], ""), compute.not_equal(part["minus"], "")),
     ):
         fine = compute.and_(fine, compute.invert(wrong.fill_null(False)))
-    # "5." and ".5" are numbers to Arrow, "5.e3" is none
+    # Arrow parses "5." and ".5" but not "5.e3"
     plain = compute.if_else(fine, compute.replace_substring(plain, ".e", ".0e"), None)
     values = compute.cast(plain, pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False).copy()
     signs = compute.binary_join_element_wise(part["open"], part["sign"], part["minus"], "")
@@ -291,8 +284,8 @@ def _many_numbers_of(words: Sequence[str | None], decimal: str) -> tuple[NDArray
 
 
 def decimal_of(words: Sequence[str]) -> tuple[str | None, bool]:
-    """The decimal mark of words, from those that are readable in one way only (None: none decides); and
-    whether others are then ambiguous.
+    """Return the decimal mark that most unambiguous words have (None if neither), and whether others are
+    then ambiguous.
     """
     ours, theirs = (numbers_of(words, decimal)[0] for decimal in (".", ","))
     point, comma = ~np.isnan(ours) & np.isnan(theirs), np.isnan(ours) & ~np.isnan(theirs)
@@ -304,7 +297,7 @@ def decimal_of(words: Sequence[str]) -> tuple[str | None, bool]:
 
 
 def parsed(words: Sequence[str | None], values: NDArray[np.float64]) -> list[bool]:
-    """Which words are numbers; NaN and infinities among them get their values here."""
+    """Return which words are numbers; NaN and infinities among them get their values here."""
     fine = []
     for position, word in enumerate(words):
         number = None

@@ -44,8 +44,8 @@ class TextFacts:
 
 @dataclass(frozen=True)
 class TextColumn(AbstractColumn):
-    """Texts, if the user says so: word counts, hashed with signs into 256 numbers of norm 1; zeros where the
-    text is missing.
+    """Texts, if the user says so: word counts, hashed with signs into 256 numbers of norm 1; zeros if
+    missing.
     """
 
     kind: ClassVar[str] = "text"
@@ -92,5 +92,5 @@ class TextColumn(AbstractColumn):
 
 
 def names_of_values(name: str, width: int) -> tuple[str, ...]:
-    """Names of the numbers that a value of a column is read as."""
+    """Return the names of the numbers that a column's values are read as."""
     return (name,) if width == 1 else tuple(f"{name} words {at + 1}" for at in range(width))

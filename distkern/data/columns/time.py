@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from distkern.data.columns._arrow import TICKS, in_numpy, value_type
+from distkern.data.columns._arrow import TICKS, in_numpy, pa, value_type
 from distkern.data.columns._measures import AbstractMeasure
 from distkern.data.columns._reading import Array, ColumnWords, Parsed, Reading
 from distkern.data.columns.base import Place, spread
@@ -24,7 +24,7 @@ _TIME = re.compile(CLOCK)
 
 @dataclass(frozen=True)
 class TimeColumn(AbstractMeasure):
-    """Times of day, in seconds, which become sine and cosine; both are 0 where the time is missing."""
+    """Times of day, in seconds, encoded as sine and cosine; both are 0 if the time is missing."""
 
     kind: ClassVar[str] = "time"
     axis: ClassVar[Any] = "time"
@@ -39,8 +39,6 @@ class TimeColumn(AbstractMeasure):
 
     @classmethod
     def holds(cls, of: Any) -> bool:
-        import pyarrow as pa
-
         return bool(pa.types.is_time(value_type(of)))
 
     @classmethod
@@ -49,8 +47,6 @@ class TimeColumn(AbstractMeasure):
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:
-        import pyarrow as pa
-
         of = values.type
         if not pa.types.is_time(of):
             return None
@@ -71,7 +67,7 @@ class TimeColumn(AbstractMeasure):
             out[:, 2] = np.isnan(values)
 
     def grid(self, features: Array, most: int) -> Array:
-        # what is missing is in the middle of the circle
+        # missing values are at the centre of the circle
         there = np.hypot(features[:, 0], features[:, 1]) > 0.5
         days = np.arctan2(features[there, 0], features[there, 1]) / (2 * np.pi) % 1.0
         return spread((days * DAY / _MINUTE).round(), most) * _MINUTE
@@ -81,14 +77,14 @@ class TimeColumn(AbstractMeasure):
 
 
 def waves(values: Array, period: float, start: float = 0.0) -> Array:
-    """Sine and cosine (n, 2) of the phase of values (n,) + start in a period; 0 and 0 where one is NaN."""
+    """Return sine and cosine (n, 2) of the phase of values (n,) + start in a period; zeros for NaN."""
     missing = np.isnan(values)
     angle = 2 * np.pi * np.where(missing, 0.0, np.mod((values + start) / period, 1.0))
     return np.where(missing, 0.0, [np.sin(angle), np.cos(angle)]).T
 
 
 def times_of(words: Sequence[str | None]) -> Array:
-    """Seconds of the day (n,) of times of day; NaN for other words."""
+    """Return seconds of the day (n,) of times of day; NaN for other words."""
     return np.array([np.nan if word is None else _time_of(word) for word in words], dtype=np.float64)
 
 
@@ -101,7 +97,7 @@ def _time_of(word: str) -> float:
 
 
 def hour_of(found: re.Match[str]) -> int | None:
-    """The hour of a time from 0 to 23, or None."""
+    """Return the hour of a time from 0 to 23, or None."""
     hour = int(found["hour"] or found.groupdict().get("only_hour") or 0)
     if found["half"] is None:
         return hour if hour <= 23 else None

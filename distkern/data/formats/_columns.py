@@ -1,4 +1,4 @@
-"""Columns of a table: which are features and which the target; Arrow columns as rows."""
+"""Roles of a table's columns (features, target, ids, ...), and Arrow columns as rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distkern.core.errors import InputError
 from distkern.core.names import order_by_name
 from distkern.core.targets import keys_of_texts, plain_targets
 from distkern.core.types import Floats
-from distkern.data.columns._arrow import in_numpy, is_label, is_number, is_text
+from distkern.data.columns._arrow import in_numpy, is_label, is_number, is_text, pa
 from distkern.data.columns._reading import parse_number, word_of
 from distkern.data.columns.base import LABELS_OR_NUMBERS
 from distkern.data.formats._folders import FolderKey
@@ -30,7 +30,7 @@ from distkern.data.formats.base import (
 )
 
 _EMPTY = "the value is missing (empty field)"
-#: names listed in a message
+#: most names listed in a message
 _MOST_SHOWN = 10
 
 
@@ -72,29 +72,25 @@ def choose_columns(
     left_out: Collection[int] = (),
     keys: Sequence[str] = (),
 ) -> TableColumns:
-    """Split a table's columns: ``options.target`` by name, else by position; default the last column.
+    """Assign roles to a table's columns: ``options.target`` by name, else by position; default the last
+    column.
 
-    Positions count from 0 among the file's own columns; negative ones count from the end, as in pandas.
-    Columns of ``keys``, named by folders, follow unless the file has them itself. Without a target kind every
-    column is a feature unless ``options.target`` names one to leave out. With ``options.features``, and names
-    from the table itself, exactly these columns are the features, in this order. Columns in ``left_out`` are
-    ignored.
-
-    Raises
-    ------
-    InputError
-        For columns without a name or with the same name, unless they are dropped by position; for a missing
-        target or id; for missing or unknown features.
+    Positions count from 0 among the file's own columns, negative ones from the end, as in pandas. Columns of
+    ``keys``, named by folders, follow unless the file has them itself. Without a target kind every column is
+    a feature unless ``options.target`` names one to leave out. With ``options.features``, and names from the
+    table itself, exactly these columns are the features, in this order. Columns in ``left_out`` are ignored.
+    Raises :class:`InputError` for columns without a name or with the same name, unless they are dropped by
+    position; for a missing target or id; for missing or unknown features.
     """
     own, n_own = names, len(names)
     if options.unknown is not None and options.features is None:
-        # a model without column names does not know other columns
+        # a model without column names knows no other columns
         known_keys = () if options.kinds is None else options.kinds.order or ()
         keys = [key for key in keys if key in known_keys]
     names = [*own, *(key for key in keys if key not in own)]
     nothing = {*left_out, *(at for at, name in enumerate(names) if name in options.drop)}
-    nothing |= said_by_position(options.drop, own)
-    roles = said_by_position((options.id, options.weight, options.group), own)
+    nothing |= given_by_position(options.drop, own)
+    roles = given_by_position((options.id, options.weight, options.group), own)
     there: set[str] = set()
     for position, name in enumerate(names):
         if position in nothing or position in roles:
@@ -114,8 +110,8 @@ def choose_columns(
         there.add(name)
     target = _target(names, left_out, n_own, where=where, options=options)
 
-    def beside(wanted: str | None, role: str) -> int | None:
-        """The position of a column other than target and features; None if an optional one is missing."""
+    def position_of(wanted: str | None, role: str) -> int | None:
+        """Return the position of a column with another role; None if an optional one is missing."""
         is_position = wanted is not None and wanted.lstrip("-").isdecimal()
         if wanted is None or (options.may_lack and wanted not in names and not is_position):
             return None
@@ -124,8 +120,8 @@ def choose_columns(
             options.kinds.names_of[wanted] = names[position]
         return position
 
-    weight = beside(options.weight, "to hold weights")
-    group = beside(options.group, "to hold groups")
+    weight = position_of(options.weight, "to hold weights")
+    group = position_of(options.group, "to hold groups")
     for role, taken, others in (("weight", weight, {target}), ("group", group, {target, weight})):
         if taken is not None and taken in others:
             other = "target" if taken == target else "weight"
@@ -134,21 +130,21 @@ def choose_columns(
                 where=where,
                 hint=f"give --{other} COLUMN",
             )
-    id_ = beside(options.id, "to be kept as id")
+    id_ = position_of(options.id, "to be kept as id")
     wanted = (options.features if has_header else None) or ()
     known = frozenset(wanted)
     aside: set[int | None] = {target, weight, group, *nothing}
     if id_ is not None and names[id_] not in known:
         aside.add(id_)
-    aside |= {beside(name, "to leave out") for name in options.drop}
-    # an unknown column may be the missing one under another name
+    aside |= {position_of(name, "to leave out") for name in options.drop}
+    # if a known column is missing, an unknown one may be it under another name
     if options.unknown is not None and known and known <= there:
         unknown = [at for at, name in enumerate(names) if name not in known and at not in aside]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
         aside |= {*unknown}
     ignored = {at for at, name in enumerate(names) if name in options.ignored and name not in known}
     n_known = None if options.kinds is None else options.kinds.n_known
-    # columns without names are those that are left out where the file is as wide with them
+    # without names, the ignored columns are there if the file has the width of the training data with them
     if has_header or (n_known is not None and len(names) - len((aside | ignored) - {None}) == n_known):
         aside |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
@@ -156,7 +152,7 @@ def choose_columns(
             raise _no_column(names, name, "with texts to keep", where)
     features = tuple(position for position in range(len(names)) if position not in aside)
     if wanted:
-        order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
+        order = order_by_name([names[at] for at in features], wanted, where=where, owner="the training data")
         features = features if order is None else tuple(features[at] for at in order.tolist())
     if not features:
         hint = _other_delimiter(own) or "a file needs at least one column besides the target"
@@ -164,10 +160,10 @@ def choose_columns(
     return TableColumns(tuple(names), features, target, id_, weight, group, len(names) - n_own)
 
 
-def said_by_position(said: Iterable[str | None], names: Sequence[str]) -> set[int]:
-    """The columns that are given by position."""
+def given_by_position(given: Iterable[str | None], names: Sequence[str]) -> set[int]:
+    """Return the columns that are given by position."""
     found = set()
-    for word in said:
+    for word in given:
         with suppress(TypeError, ValueError):
             position = int(word or "")
             if word not in names and -len(names) <= position < len(names):
@@ -184,7 +180,7 @@ def _target(
         except InputError as error:
             if not options.may_lack:
                 raise
-            hint = "give rows with targets, or predict for rows without: distkern predict MODEL FILE --out P"
+            hint = "give rows with targets, or predict the targets: distkern predict MODEL FILE --out P"
             raise InputError(error.what, where=where, hint=hint) from None
     if options.target_kind == "none":
         return None
@@ -192,7 +188,7 @@ def _target(
 
 
 def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: int | None = None) -> int:
-    """The position of a column, given by name or by position among the first ``n_own``."""
+    """Return the position of a column, given by name or by position among the first ``n_own``."""
     if wanted in names:
         return list(names).index(wanted)
     n_own = len(names) if n_own is None else n_own
@@ -217,12 +213,12 @@ def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> Inpu
 
 
 def _other_delimiter(names: Sequence[str]) -> str | None:
-    """A hint if the only column name looks like several names."""
+    """Return a hint if the only column name looks like several names."""
     if len(names) != 1:
         return None
     mark = next((mark for mark in "\t;|," if mark in names[0]), "")
     if mark:
-        found = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
+        found = f"the only column is {names[0]!r}, with parts separated by {mark!r}: give that as "
         return f"{found}--delimiter, or leave --delimiter out"
     if len(names[0].split()) > 1 and names[0][0] != "#":
         return f"the only column is {names[0]!r}: give --delimiter whitespace if blanks separate its parts"
@@ -254,14 +250,14 @@ class TableRows:
         self._folder_keys = [named[name] for name in columns.names[columns.n_own :]]
         options.notes.of_folders(columns.names[columns.n_own :])
         for name in named.keys() & set(columns.names[: columns.n_own]):
-            options.notes.say(f"column {name!r} is the files' own: what their folders are named says nothing")
+            options.notes.say(f"column {name!r} is in the files, so the values in folder names are ignored")
         self._from_text, self._has_header = from_text, has_header
         self.target = None if options.target_kind == "none" else columns.target
         self.keys = columns.feature_names
         if options.kinds is not None:
             self.keys = options.kinds.keys(self.keys, has_header=has_header, file=file)
         for name, at in zip(self.keys, columns.features, strict=True):
-            # one file says too little of what they hold
+            # the values of all files decide
             if options.kinds is not None and at >= columns.n_own and options.kinds.unknown([name]):
                 sample = self._folder_keys[at - columns.n_own].sample(from_text=from_text)
                 options.kinds.decide(name, sample, from_text=from_text)
@@ -284,12 +280,8 @@ class TableRows:
         """Build a chunk of rows from the file's Arrow columns, by position; columns that are not read may be
         None.
 
-        ``more`` are further fields of the chunk.
-
-        Raises
-        ------
-        InputError
-            With the place of the first value that does not fit the kind of its column.
+        ``more`` are further fields of the chunk. Raises :class:`InputError` with the place of the first value
+        that does not fit the kind of its column.
         """
         columns, kinds = self._columns, self._options.kinds
         if self._folder_keys:
@@ -341,9 +333,7 @@ class TableRows:
         )
 
     def _numbers(self, column: Any, place: Callable[[int], str], *, is_target: bool = False) -> Floats:
-        """Numbers (n,) of a numeric column."""
-        import pyarrow as pa
-
+        """Return numbers (n,) of a numeric column."""
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if self._from_text and is_text(column.type):
@@ -369,9 +359,7 @@ class TableRows:
         raise InputError(f"{text.strip()[:60]!r} is not a number", where=place(row), hint=hint)
 
     def _weights(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
-        """Weights (n,): NaN where one is missing, 1 where one is refused and collected as a problem."""
-        import pyarrow as pa
-
+        """Return weights (n,): NaN if missing, 1 if refused and collected as a problem."""
         name = str(self._options.weight)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -405,12 +393,10 @@ class TableRows:
         return kinds.target_numbers(column, place)
 
     def _labels(self, column: Any, place: Callable[[int], str], first_row: int) -> NDArray[Any]:
-        """Labels (n,): str objects of a text column, else booleans, numbers or dates.
+        """Return labels (n,): str objects of a text column, else booleans, numbers or dates.
 
         Texts of a typed file keep surrounding blanks.
         """
-        import pyarrow as pa
-
         if column.null_count:
             if pa.types.is_dictionary(column.type):
                 column = column.cast(column.type.value_type)
@@ -456,8 +442,6 @@ class TableRows:
 
 
 def _holds_texts(column: Any) -> bool:
-    import pyarrow as pa
-
     return is_text(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
 
 

@@ -6,21 +6,21 @@ import io
 import zipfile
 from typing import Any, BinaryIO, cast
 
+from distkern.data.columns._arrow import pa
+
 _READ_BYTES = 1 << 17
-#: the bytes a stream begins with, and zeros between streams come in multiples of this (0: none are allowed)
+#: first bytes of a stream, and the unit of the zeros that may pad it (0: no padding)
 _KINDS = {"gzip": (b"\x1f\x8b", 1), "bz2": (b"BZh", 0), "xz": (b"\xfd7zXZ\x00", 4)}
 
 
 def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
     """Open the decompressed content of ``raw``, to be read from front to back.
 
-    Python's own readers of bz2 and xz treat a damaged header as the end of the file. Here anything after a
-    stream is another stream, the format's padding, or an error. Arrow reads zstd in the same way, and a zip
-    archive has one file.
+    Python's own readers of bz2 and xz treat a damaged header as the end of the file. Here a stream is
+    followed by another stream, the format's padding, or an error. Arrow reads zstd in the same way, and a zip
+    archive must have one file.
     """
     if compression == "zstd":
-        import pyarrow as pa
-
         return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
     if compression == "zip":
         archive = zipfile.ZipFile(raw)
@@ -29,7 +29,7 @@ def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
 
 
 def name_in_archive(raw: BinaryIO) -> str:
-    """The name of the only file in a zip archive; raises :class:`zipfile.BadZipFile` if there are others."""
+    """Return the name of the only file in a zip archive; :class:`zipfile.BadZipFile` if there are others."""
     with zipfile.ZipFile(raw) as archive:
         return _only_member(archive)
 
@@ -70,7 +70,7 @@ class _Streams(io.RawIOBase):
             if self._stream.eof:
                 self._next_stream()
                 continue
-            # zlib hands back what it did not take, the others keep it and say when they want more
+            # zlib returns unused input, the others keep it and ask for more when they need it
             if not self._input and getattr(self._stream, "needs_input", True):
                 self._input = self._raw.read(_READ_BYTES)
                 if not self._input:
@@ -83,7 +83,7 @@ class _Streams(io.RawIOBase):
         return 0
 
     def _next_stream(self) -> None:
-        """Skip the padding after a stream, to the next one or to the end of the file."""
+        """Skip the padding after a stream, up to the next stream or the end of the file."""
         rest = self._stream.unused_data or self._raw.read(_READ_BYTES)
         zeros = 0
         while self._padding and rest and not rest.strip(b"\0"):
@@ -94,7 +94,7 @@ class _Streams(io.RawIOBase):
             rest = rest.lstrip(b"\0")
         begins = rest[: len(self._magic)]
         if (zeros and zeros % self._padding) or not self._magic.startswith(begins):
-            raise EOFError("behind the end of a stream stands neither another stream nor padding")
+            raise EOFError("the end of a stream is followed by neither another stream nor padding")
         self._finished = not rest
         self._input = rest
         self._stream = _decompressor(self._compression)

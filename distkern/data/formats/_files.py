@@ -17,7 +17,7 @@ from distkern.data.formats._folders import keys_of
 from distkern.data.formats.base import FORMATS, InputFile, explain_errors, file_system_of
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2", ".zst": "zstd", ".zip": "zip"}
-#: of files that hold tables and that other programs read
+#: extensions of tables in formats of other programs
 _OTHER_TABLES = (
     ".xlsx",
     ".xls",
@@ -37,14 +37,10 @@ _WEB = ("http://", "https://")
 def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = None) -> list[InputFile]:
     """Return the files of paths, folders, glob patterns and URLs, each source's in sorted order.
 
-    A folder stands for all files below it with a known extension. Files and folders whose names begin with
-    ``_`` or ``.`` are left out there and in what a wildcard matches. Folders named ``key=value`` become
-    columns of their files, see :class:`~distkern.data.formats._folders.FolderKey`.
-
-    Raises
-    ------
-    InputError
-        For a missing file, an unknown extension (unless ``format_name`` is given), and an empty list.
+    A folder stands for all files below it with a known extension. Files and folders with names that begin
+    with ``_`` or ``.`` are skipped there and in what a wildcard matches. Folders named ``key=value`` become
+    columns of their files, see :class:`~distkern.data.formats._folders.FolderKey`. Raises :class:`InputError`
+    for a missing file, an unknown extension (unless ``format_name`` is given), and an empty list.
     """
     if format_name is not None:
         FORMATS.find(format_name)
@@ -89,7 +85,7 @@ def _local(source: str) -> tuple[Sequence[str], bool]:
 
 
 def _inside(path: str) -> Iterator[str]:
-    """The visible files below a folder; cyclic links are not followed."""
+    """Yield the visible files below a folder; cyclic links are not followed."""
     entered: set[str] = set()
     for folder, folders, names in os.walk(path, followlinks=True):
         here = os.path.realpath(folder)
@@ -108,12 +104,12 @@ def _by_parts(path: str) -> list[str]:
 
 
 def _visible(paths: Iterable[str], pattern: str) -> list[str]:
-    """Paths that match a pattern, in order, without hidden ones that a wildcard matches."""
-    said = {part for part in _by_parts(pattern) if part[:1] in ("_", ".")}
+    """Return the paths that match a pattern, sorted, without hidden ones that only a wildcard matches."""
+    given = {part for part in _by_parts(pattern) if part[:1] in ("_", ".")}
     shown = []
     for path in paths:
         hidden = [part for part in _by_parts(path) if part[:1] in ("_", ".")]
-        if all(any(fnmatchcase(part, one) for one in said) for part in hidden):
+        if all(any(fnmatchcase(part, one) for one in given) for part in hidden):
             shown.append(path)
     if not shown:
         raise InputError(
@@ -168,14 +164,14 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
     raise InputError(
         f"unknown extension {extension!r}"
         if extension
-        else "the name has no extension to tell the format by",
+        else "the name has no extension that shows the format",
         where=shown,
         hint=hint,
     )
 
 
 def _extension_in_archive(file: InputFile) -> str:
-    """The extension of the one file in an archive without an extension of its own."""
+    """Return the extension of the one file in an archive, for archives without an extension before .zip."""
     with explain_errors(file):
         file_system, path = file_system_of(file.url + file.query)
         with file_system.open(path, "rb") as raw:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from distkern.data.columns._arrow import pa
 from distkern.data.columns._reading import parse_number
 
 Value: TypeAlias = int | float | str | None
 
-#: the name that Hive, Spark and Arrow give to the folder of rows without a value
+#: folder name that Hive, Spark and Arrow use for a missing value
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -32,38 +33,32 @@ class FolderKey:
     texts: tuple[str, ...]
 
     def column(self, n_rows: int, *, from_text: bool) -> Any:
-        """The column as an Arrow array (n_rows,): texts with ``from_text``, else numbers if all are."""
-        import pyarrow as pa
-
+        """Return the column as an Arrow array (n_rows,): texts with ``from_text``, else numbers if
+        possible.
+        """
         if from_text:
             return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), n_rows), [self.text])
         return pa.repeat(pa.scalar(self._values([self.text])[0], self._type()), n_rows)
 
     def sample(self, *, from_text: bool) -> Any:
-        """The values of all files."""
-        import pyarrow as pa
-
+        """Return the values of all files."""
         values = self.texts if from_text else self._values(self.texts)
         return pa.array(values, pa.string() if from_text else self._type())
 
     def _type(self) -> Any:
-        import pyarrow as pa
-
         known = [text for text in self.texts if text]
         if all(re.fullmatch(r"[+-]?[0-9]{1,18}", text) for text in known):
             return pa.int64()
         return pa.float64() if all(parse_number(text) is not None for text in known) else pa.string()
 
     def _values(self, texts: Sequence[str]) -> list[Value]:
-        import pyarrow as pa
-
         of = self._type()
         read: Any = {pa.int64(): int, pa.float64(): parse_number}.get(of, str)
         return [read(text) if text else None for text in texts]
 
 
 def keys_of(paths: Sequence[str]) -> list[tuple[FolderKey, ...]]:
-    """The columns from the folder names of files, given by paths or URLs."""
+    """Return the columns from the folder names of files, given by paths or URLs."""
     found = [_pairs(path) for path in paths]
     texts: dict[str, dict[str, None]] = {}
     for pairs in found:
@@ -74,7 +69,7 @@ def keys_of(paths: Sequence[str]) -> list[tuple[FolderKey, ...]]:
 
 
 def _pairs(path: str) -> dict[str, str]:
-    """Name and text of every folder on the path that is named ``name=text``."""
+    """Return name and text of every folder on the path that is named ``name=text``."""
     pairs = {}
     for folder in re.split(r"[/\\]", path.partition("?")[0])[:-1]:
         name, equals, text = folder.partition("=")

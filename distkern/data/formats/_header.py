@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from distkern.core.errors import InputError
 from distkern.data.columns._reading import parse_number
-from distkern.data.formats._columns import TableColumns, choose_columns, said_by_position
+from distkern.data.formats._columns import TableColumns, choose_columns, given_by_position
 from distkern.data.formats._lines import LONGEST_LINE_BYTES, Ahead
 from distkern.data.formats._rows import Dialect, RowBlock
 from distkern.data.formats.base import ReadOptions
 
 _DELIMITERS = (",", "\t", ";", "|")
-#: of a file, to tell the delimiter by
+#: lines and bytes of a file that show the delimiter
 _FIRST_LINES = 20
 _FIRST_BYTES = 2**16
 _UNNAMED = re.compile(r"Unnamed: \d+")
@@ -25,7 +25,7 @@ _SEPARATOR = re.compile(rb'"?[sS][eE][pP]=(.)"?\r*\n')
 def begin(stream: Ahead, file: str, options: ReadOptions) -> tuple[Dialect, int]:
     """Find the delimiter of a file and the number of the first line to read.
 
-    Lines that ``options`` skip are read, and Excel's first line ``sep=;``, which names the delimiter.
+    Skips the lines that ``options`` say, and Excel's first line ``sep=;``, which names the delimiter.
     """
     line = 1
     for _ in range(options.skip_lines or 0):
@@ -41,8 +41,8 @@ def begin(stream: Ahead, file: str, options: ReadOptions) -> tuple[Dialect, int]
 
 
 def _delimiter(stream: Ahead, file: str, dialect: Dialect) -> str:
-    """The delimiter of a file: a mark that occurs equally often in each of the first lines outside quotation
-    marks, else the most usual mark in the first line.
+    """Return the mark that occurs equally often in each of the first lines outside quotation marks, else
+    the most usual mark in the first line.
     """
     usual = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
     size = _FIRST_BYTES
@@ -58,7 +58,7 @@ def _delimiter(stream: Ahead, file: str, dialect: Dialect) -> str:
         lines.pop()
     if dialect.comment is not None:
         lines = [line for line in lines if not line.lstrip(b" \t").startswith(dialect.comment.encode())]
-    # lines of nothing but quoted fields are empty by now
+    # lines with only quoted fields are empty by now
     first, *others = [line for line in lines if line.strip()][:_FIRST_LINES] or [b""]
     there = [mark for mark in dict.fromkeys((usual, *_DELIMITERS)) if mark.encode() in first]
     alike = [
@@ -90,7 +90,7 @@ class TableHeader:
 def first_row(
     block: RowBlock, file: str, dialect: Dialect, options: ReadOptions
 ) -> tuple[TableHeader | None, RowBlock]:
-    """The first row that is not blank, and the following rows (including it if it holds no names)."""
+    """Return the first row that is not blank, and the following rows (including it if it holds no names)."""
     blank = block.blank
     if blank.all():
         return None, block
@@ -117,7 +117,7 @@ def decoded(text: bytes, where: str) -> str:
 
 
 def split(rows: Sequence[str], dialect: Dialect, where: str) -> list[list[str]]:
-    """The fields of complete rows, none for a blank row; :class:`InputError` if a row is malformed."""
+    """Return the fields of complete rows, none for a blank row; :class:`InputError` for a malformed row."""
     longest = csv.field_size_limit(LONGEST_LINE_BYTES)
     try:
         return list(csv.reader(rows, **dialect.of_csv))
@@ -128,7 +128,7 @@ def split(rows: Sequence[str], dialect: Dialect, where: str) -> list[list[str]]:
 
 
 def _is_header(fields: Sequence[str], where: str, by_words: bool | None) -> bool:
-    """Whether a line holds column names; ``by_words``: it does if all fields are words."""
+    """Whether a line holds column names; ``by_words``: it does if all fields are words, None: infer it."""
     numeric = [field for field in fields if parse_number(field) is not None]
     if by_words is not None:
         return by_words and not numeric
@@ -138,7 +138,7 @@ def _is_header(fields: Sequence[str], where: str, by_words: bool | None) -> bool
     if len(numeric) > 1 and numeric in counted:
         return True
     raise InputError(
-        f"the first line holds numbers ({numeric[0]!r}), so it may be a row and not the names of the columns",
+        f"the first line holds numbers ({numeric[0]!r}), so it may be a row instead of column names",
         where=where,
         hint="give --no-header if it is a row, --header if it is not",
     )
@@ -146,7 +146,7 @@ def _is_header(fields: Sequence[str], where: str, by_words: bool | None) -> bool
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Columns that are left out because of their names, by position.
+    """Columns left out because of their names, by position.
 
     Attributes
     ----------
@@ -167,18 +167,15 @@ def columns_of(
     options: ReadOptions,
     keys: Sequence[str],
 ) -> tuple[TableColumns, Odd]:
-    """The columns of a file, and those left out because of their names.
+    """Return the columns of a file, and those left out because of their names.
+
+    Raises :class:`InputError` as :func:`~distkern.data.formats._columns.choose_columns`, and for a column
+    with values but without a name, or with another column's name.
 
     Parameters
     ----------
     rows, lines : fields of the first rows after the header, and the lines on which they begin
     keys : column names from the file's folders
-
-    Raises
-    ------
-    InputError
-        As :func:`~distkern.data.formats._columns.choose_columns`, and for a column with values but without a
-        name, or with another column's name.
     """
     names, odd = [str(position) for position in range(len(header.fields))], Odd()
     if header.is_named:
@@ -201,7 +198,7 @@ def columns_of(
 def _before_header(
     header: TableHeader, rows: Sequence[Sequence[str]], lines: Sequence[int], options: ReadOptions
 ) -> str | None:
-    """A hint for a first line that is not the header."""
+    """Return a hint if the first line is not the header."""
     if header.fields[0].startswith("#") and options.comment is None:
         return "give --comment '#' if lines that begin with it are comments"
     wanted = options.target if options.features is None else options.features[0]
@@ -212,7 +209,7 @@ def _before_header(
 
 
 def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOptions) -> tuple[list[str], Odd]:
-    """Column names, also for rows with one more field than the header, and the columns to leave out."""
+    """Return the column names, also if rows have one more field than the header, and columns to leave out."""
     names, notes, is_short = list(header.fields), options.notes, False
     rows = [row for row in rows if row]
     begins = len(names) > 1 and not names[0].startswith("#")
@@ -229,9 +226,9 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
                 hint="write a name for every column into the header",
             )
     rows = [row for row in rows if len(row) == len(names)]
-    # a first row that is too short or too long is refused later, by its line
+    # rows of another length are refused later, by line
     roles = (options.target, options.id, options.weight, options.group, *options.drop)
-    said = said_by_position(roles, names)
+    said = given_by_position(roles, names)
     left_out, empty, copies, first = set(), [], [], dict[str, int]()
     for at, name in enumerate(names):
         values = [row[at].strip() for row in rows]
@@ -275,13 +272,13 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
             if len(empty) > 1
             else f"column {which} has neither name nor values and is left out"
         )
-    # a model does not know them, whatever is in them
+    # a model ignores such columns, even with values
     checked = () if options.features is not None else tuple(empty)
     return names, Odd(frozenset(left_out), checked, tuple(copies))
 
 
 def _is_written_index(name: str, values: Sequence[str]) -> bool:
-    """Whether a column has the name that pandas gives to nameless ones, and counts rows."""
+    """Whether a column has pandas' name for nameless columns, and counts rows."""
     return bool(_UNNAMED.fullmatch(name)) and all(map(str.isdecimal, values)) and _is_index(values)
 
 

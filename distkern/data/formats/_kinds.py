@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, Problems
 from distkern.data.columns import COLUMNS, AbstractColumn
-from distkern.data.columns._arrow import is_text, value_type
+from distkern.data.columns._arrow import is_text, pa, value_type
 from distkern.data.columns._reading import (
     MISSING,
     MISSING_LABELS,
@@ -24,7 +24,43 @@ from distkern.data.columns._reading import (
     parse_number,
 )
 from distkern.data.columns.text import names_of_values
-from distkern.data.formats._problems import Refusals
+
+
+class Refusals:
+    """Problems of the columns of tables: raised at once, or collected and reported together.
+
+    Attributes
+    ----------
+    collects : collect problems instead of raising them
+    problems : the first problem of each column, by name
+    """
+
+    def __init__(self) -> None:
+        self.collects = False
+        self.problems: dict[str, InputError] = {}
+        # by column and hint: one remedy, one problem
+        self._found: dict[tuple[str, str | None], InputError] = {}
+        self._n_refused: dict[tuple[str, str | None], int] = {}
+
+    def refuse(self, key: str, error: InputError, count: int = 1) -> None:
+        """Raise a problem of ``count`` rows of a column (0: not of single rows), or collect it for
+        :meth:`raise_problems`.
+        """
+        if not self.collects:
+            raise error
+        self.problems.setdefault(key, error)
+        self._found.setdefault((key, error.hint), error)
+        self._n_refused[key, error.hint] = self._n_refused.get((key, error.hint), 0) + count
+
+    def raise_problems(self) -> None:
+        """Raise all collected problems at once, each at its first row with the number of further rows."""
+        found = []
+        for key, error in self._found.items():
+            more = self._n_refused[key] - 1
+            what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more > 0 else error.what
+            found.append(InputError(what, where=error.where, hint=error.hint))
+        if found:
+            raise found[0] if len(found) == 1 else Problems(found)
 
 
 class TableKinds(Refusals):
@@ -47,15 +83,15 @@ class TableKinds(Refusals):
     rules : notation of columns, see :attr:`Reading.rule`
     decimal : decimal mark of files that do not show it
     day_first : whether 3/4/2024 is in April, in columns that do not show it
-    unused : columns without features, whose values do not matter
+    unused : columns without features, which are not read
     fixed : no new categories
     refuses_missing : refuse missing values, except of categories
-    remedies : what messages suggest
+    remedies : remedies for messages
 
     Attributes
     ----------
     kinds : by column name
-    notation : of all columns
+    notation : settings of all columns
     usual_decimal : decimal mark of the first file that shows one
     names_of : name of a column by the position that the user gave
     target : name of a numeric target column
@@ -92,7 +128,7 @@ class TableKinds(Refusals):
         self.kinds: dict[str, type[AbstractColumn]] = {
             name: COLUMNS.find(kind) for name, kind in (kinds or {}).items()
         }
-        self._said = frozenset(self.kinds)
+        self._given = frozenset(self.kinds)
         self._rules, self._levels = rules or {}, levels or {}
         self._readings: dict[str, Reading] = {}
         self.order = None if order is None else tuple(order)
@@ -100,21 +136,21 @@ class TableKinds(Refusals):
         self._refuses_missing = refuses_missing
 
     def reading(self, key: str) -> Reading:
-        """How a column is read."""
+        """Return how a column is read."""
         if key not in self._readings:
             levels = {level: code for code, level in enumerate(self._levels.get(key, ()))}
-            is_said, is_target = key in self._said, key == self.target
+            is_given, is_target = key in self._given, key == self.target
             keeps = key in self.keep_na
             rule = self._rules.get(key, "")
             self._readings[key] = Reading(
-                key, self.notation, self.na_of(key), keeps, is_said, is_target, rule, levels
+                key, self.notation, self.na_of(key), keeps, is_given, is_target, rule, levels
             )
         return self._readings[key]
 
     @property
-    def told(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Notes for the user, a sentence each."""
-        return self.notation.told
+        return self.notation.notes
 
     @property
     def all_numbers(self) -> bool:
@@ -122,7 +158,7 @@ class TableKinds(Refusals):
         return all(kind.is_number for kind in self.kinds.values())
 
     @property
-    def is_mere(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether the tables hold only plain numbers without units, none of them missing."""
         readings = [one for one in self._readings.values() if not one.is_target]
         has_notation = any(one.n_missing or one.rule for one in readings)
@@ -140,7 +176,7 @@ class TableKinds(Refusals):
 
     @property
     def n_known(self) -> int | None:
-        """Number of feature columns of a model's tables, which are read later."""
+        """Number of feature columns of the model's tables; None without a model."""
         return len(self.order) if self.notation.is_fixed and self.order is not None else None
 
     @property
@@ -149,7 +185,7 @@ class TableKinds(Refusals):
         return self._na is not None or bool(self.keep_na)
 
     def na_of(self, key: str, *, is_label: bool = False) -> frozenset[str]:
-        """The texts for a missing value of a column."""
+        """Return the texts for a missing value of a column."""
         if key in self.keep_na:
             return frozenset([""])
         default = MISSING_LABELS if is_label else MISSING
@@ -157,8 +193,8 @@ class TableKinds(Refusals):
             return default
         return self._na if "" in self._na else self._na | default
 
-    def is_mere_number(self, key: str) -> bool:
-        """Whether a column holds plain Python numbers, as far as known."""
+    def is_numeric_column(self, key: str) -> bool:
+        """Whether a column holds numbers in Python's notation, as far as known."""
         is_plain = key in self.kinds and self.kinds[key].is_plain
         return is_plain and not self.reading(key).rule and key not in self.keep_na
 
@@ -166,26 +202,26 @@ class TableKinds(Refusals):
         """Whether values of a column recur, as far as known."""
         return key not in self.kinds or self.kinds[key].recurs
 
-    def tell_form(self, file: str, delimiter: str, decimal: str | None) -> None:
+    def note_form(self, file: str, delimiter: str, decimal: str | None) -> None:
         """Note the delimiter and the decimal mark of a text file; None: the file does not show it."""
         self.notation.decimal = decimal
         self.usual_decimal = self.usual_decimal or decimal
-        said = f"fields are separated by {delimiter!r}"
-        said += "" if decimal is None else f", decimals by {decimal!r}"
+        form = f"fields are separated by {delimiter!r}"
+        form += "" if decimal is None else f", decimals by {decimal!r}"
         is_usual = delimiter in ",\t" and decimal != ","
-        if not (is_usual or any(said in told for told in self.told)):
-            self.told.append(f"{file}: {said} (--delimiter and --decimal say otherwise)")
+        if not (is_usual or any(form in note for note in self.notes)):
+            self.notes.append(f"{file}: {form} (--delimiter and --decimal override this)")
 
     def width(self, key: str) -> int:
-        """Number of numbers that a value of a column becomes."""
+        """Return how many numbers a value of a column becomes."""
         return self.kinds[key].width if key in self.kinds else 1
 
     def value_names(self, keys: Sequence[str]) -> tuple[str, ...]:
-        """Names of the numbers that the values of columns become."""
+        """Return the names of the numbers that the values of columns become."""
         return tuple(name for key in keys for name in names_of_values(key, self.width(key)))
 
     def keys(self, names: Sequence[str], *, has_header: bool, file: str) -> tuple[str, ...]:
-        """Names under which columns are known: those of the first table if a file has none."""
+        """Return the names under which columns are known: those of the first table if a file has none."""
         if self.order is None:
             for name in self.kinds:
                 if name not in names:
@@ -198,14 +234,14 @@ class TableKinds(Refusals):
             return tuple(names)
         if len(names) != len(self.order):
             raise InputError(
-                f"{len(names):,} features where there were {len(self.order):,}",
+                f"{len(names):,} features instead of {len(self.order):,}",
                 where=file,
                 hint="give files with the same columns",
             )
         return self.order
 
     def unknown(self, keys: Iterable[str]) -> list[str]:
-        """Columns whose kind is undecided."""
+        """Return the columns of undecided kind."""
         return [key for key in keys if key not in self.kinds]
 
     def decide(self, key: str, values: Any, *, from_text: bool) -> None:
@@ -222,7 +258,7 @@ class TableKinds(Refusals):
                 found = next((name for kind in ranked if (name := kind.claims(words))), None)
         else:
             of = value_type(values.type) if from_text else values.type
-            # numbers are what is left
+            # from the last rank to numbers, which take the rest
             kind = next((kind for kind in ranked[::-1] if kind.holds(of)), None)
             found = None if kind is None else kind.kind
         if found is not None:
@@ -235,7 +271,7 @@ class TableKinds(Refusals):
     def features(
         self, keys: Sequence[str], columns: Iterable[Any], places: Sequence[Callable[[int], str]], n_rows: int
     ) -> NDArray[np.float64]:
-        """Numbers (n_rows, sum of widths) of columns, as :meth:`numbers` returns them."""
+        """Return the numbers (n_rows, sum of widths) of columns, as :meth:`numbers` returns them."""
         found = np.empty((n_rows, sum(map(self.width, keys))))
         first = 0
         for key, column, place in zip(keys, columns, places, strict=True):
@@ -245,15 +281,11 @@ class TableKinds(Refusals):
         return found
 
     def numbers(self, key: str, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
-        """Numbers (n,) or (n, width) of an Arrow array; NaN if missing.
+        """Return the numbers (n,) or (n, width) of an Arrow array; NaN if missing.
 
-        Raises
-        ------
-        InputError
-            At the ``place`` of the first value that does not fit the kind of the column.
+        Raises :class:`InputError` at the ``place`` of the first value that does not fit the kind of the
+        column.
         """
-        import pyarrow as pa
-
         kind, reading = self.kinds.get(key), self.reading(key)
         nothing = np.full(len(values), np.nan)
         if key in self._unused or reading.overflows:
@@ -285,13 +317,13 @@ class TableKinds(Refusals):
         return np.asarray(numbers, dtype=np.float64)
 
     def target_numbers(self, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
-        """Numbers (n,) of targets, 0 where one is collected as a problem."""
+        """Return the numbers (n,) of targets, 0 for those collected as a problem."""
         assert self.target is not None
         numbers = self.numbers(self.target, values, place)
         return np.where(np.isnan(numbers), 0.0, numbers) if self.target in self.problems else numbers
 
 
 def _ranked() -> list[type[AbstractColumn]]:
-    """The kinds that look at new columns, in their order."""
+    """Return the kinds that inspect new columns, in their order."""
     kinds = [kind for kind in COLUMNS.values() if kind.rank is not None]
     return sorted(kinds, key=lambda kind: (kind.rank, kind.kind))

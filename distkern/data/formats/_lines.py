@@ -50,7 +50,7 @@ class _Recoded:
                     hint="give the --encoding that it was saved in",
                 ) from error
             self._n_lines += text.count("\n")
-            # nothing but a part of a character is not the end
+            # a part of a character decodes to nothing, which is not the end
             if text or not piece:
                 return text.encode("utf-8")
 
@@ -58,10 +58,7 @@ class _Recoded:
 def in_utf8(stream: BinaryIO, file: str, encoding: str | None) -> Readable:
     """Return a text stream of the named encoding as UTF-8; None if it is UTF-8 already.
 
-    Raises
-    ------
-    InputError
-        If the encoding is unknown or, on reading, if the text has another one.
+    Raises :class:`InputError` if the encoding is unknown or, on reading, wrong.
     """
     if encoding is None:
         return stream
@@ -110,13 +107,13 @@ class Ahead:
         self._next = self._next.removeprefix(b"\xef\xbb\xbf")
 
     def look(self, size: int) -> bytes:
-        """The next ``size`` bytes, or all that remain; they are read later."""
+        """Return the next ``size`` bytes, or all that remain; they are read later."""
         while len(self._next) < size and (more := self._stream.read(size - len(self._next))):
             self._next += more
         return self._next[:size]
 
     def skip_line(self) -> int:
-        """Read a line; the number of lines that were there, 1 or 0."""
+        """Read a line; return the number of lines read, 1 or 0."""
         size = 2**10
         while True:
             text = self.look(size)

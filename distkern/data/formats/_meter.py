@@ -31,11 +31,11 @@ class Meter:
         self._under_way: tuple[int, Any] | None = None
 
     def begin(self, file: InputFile, raw: Any) -> None:
-        """A file was opened."""
+        """Note that a file was opened."""
         self._under_way = self._weights.get(file.url, 0), raw
 
     def end(self) -> None:
-        """The current file was read."""
+        """Note that the current file was read."""
         if self._under_way is not None:
             self._done += self._under_way[0]
         self._under_way = None
@@ -52,7 +52,7 @@ class Meter:
 
 
 def metered(files: Sequence[InputFile]) -> tuple[list[InputFile], Meter]:
-    """The files, and a meter of the share that has been read."""
+    """Return the files, and a meter of the share that has been read."""
     meter = Meter(files)
     return [replace(file, meter=meter) for file in files], meter
 
@@ -63,5 +63,5 @@ def _size_of(file: InputFile) -> int | None:
     try:
         return os.path.getsize(file.url)
     except OSError:
-        # whoever opens it will say so
+        # opening the file will report this
         return None

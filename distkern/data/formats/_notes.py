@@ -44,27 +44,27 @@ class FileNotes:
             columns = _s(len(names), f"columns {shown} come", f"column {shown} comes")
             self.say(f"{columns} from the names of folders")
 
-    def told(self) -> list[str]:
-        """The sentences."""
-        told = []
+    def lines(self) -> list[str]:
+        """Return the notes, a sentence each."""
+        lines = []
         if self.blank_lines:
-            told.append(
+            lines.append(
                 f"{_count(self.blank_lines, 'blank line')} {_s(self.blank_lines, 'are no rows', 'is no row')}"
             )
         if self.repeated_headers:
-            lines = _count(self.repeated_headers, "line")
-            told.append(f"the header is repeated in {lines} of the input, left out")
+            repeated = _count(self.repeated_headers, "line")
+            lines.append(f"the header is repeated in {repeated} of the input, left out")
         if self.comments:
-            told.append(f"{_count(self.comments, 'comment line')} {_s(self.comments, 'are', 'is')} left out")
+            lines.append(f"{_count(self.comments, 'comment line')} {_s(self.comments, 'are', 'is')} left out")
         if self.empty_rows:
             rows = _count(self.empty_rows, "row")
-            told.append(f"{rows} without any value {_s(self.empty_rows, 'are', 'is')} left out")
+            lines.append(f"{rows} without any value {_s(self.empty_rows, 'are', 'is')} left out")
         if self.long_rows:
             length, place = self.longest
             several = _s(
                 self.long_rows, f"span several lines, the longest {length:,}", f"spans {length:,} lines"
             )
-            told.append(
+            lines.append(
                 f"{_count(self.long_rows, 'row')} {several} ({place}), within quotation marks (--no-quotes "
                 "makes each line a row)"
             )
@@ -73,8 +73,8 @@ class FileNotes:
             more = len(self.empty_files) - _SHOWN
             shown += f" and {more:,} more" if more > 0 else ""
             several = _s(len(self.empty_files), "have no rows and are", "has no rows and is")
-            told.append(f"{_count(len(self.empty_files), 'file')} {several} left out: {shown}")
-        return [*told, *self.sentences]
+            lines.append(f"{_count(len(self.empty_files), 'file')} {several} left out: {shown}")
+        return [*lines, *self.sentences]
 
 
 def _count(count: int, what: str) -> str:

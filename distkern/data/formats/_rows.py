@@ -1,4 +1,4 @@
-"""Rows of delimited text in blocks of any size, split exactly as Python's strict csv module splits them.
+"""Rows of delimited text in blocks of any size, split exactly as Python's strict csv module does.
 
 A quotation mark opens a field at its beginning, possibly after blanks, and closes it at a delimiter or at the
 end of the row; elsewhere it is an ordinary character. Rows end at newlines, carriage returns, or both.
@@ -26,7 +26,7 @@ _FEW_BLANKS = 64
 
 _CLOSE = (
     "close the field, and double the quotation marks inside it; or give --no-quotes if quotation marks are "
-    "characters like others"
+    "ordinary characters"
 )
 
 Positions: TypeAlias = NDArray[np.int64]
@@ -129,7 +129,7 @@ class RowBlock:
         return np.concatenate(([0], self.ends[:-1] + 1)) if len(self.ends) else self.ends
 
     def part(self, start: int, stop: int | None = None) -> RowBlock:
-        """Rows from ``start`` to before ``stop``."""
+        """Return the rows from ``start`` to before ``stop``."""
         stop = len(self.ends) if stop is None else min(stop, len(self.ends))
         if start == 0 and stop == len(self.ends):
             return self
@@ -146,7 +146,7 @@ class RowBlock:
         )
 
     def without(self, rows: NDArray[np.bool_]) -> RowBlock:
-        """The rows without those of a mask (n_rows,)."""
+        """Return the rows outside a mask (n_rows,)."""
         if not rows.any():
             return self
         kept = np.repeat(~rows, self.ends + 1 - self.starts)
@@ -155,7 +155,7 @@ class RowBlock:
         return replace(self, text=text, ends=ends, lines=self.lines[~rows], last_lines=self.last_lines[~rows])
 
     def contents(self) -> list[bytes]:
-        """The text of every row, with its newline."""
+        """Return the text of every row, with its newline."""
         cuts = [0, *(self.ends + 1).tolist()]
         return [self.text[start:stop] for start, stop in pairwise(cuts)]
 
@@ -235,7 +235,7 @@ class _Scan:
         self._dropped: list[Positions] = []
         self.opened: int | None = None
         nothing = np.empty(0, dtype=np.int64)
-        #: what begins and ends behind a character that means nothing
+        #: starts and ends of spans in which characters have no special meaning
         self._spans = nothing, nothing
         self._comments = nothing
         self._has_returns = False
@@ -251,7 +251,7 @@ class _Scan:
         self._ends, self._newlines = ends, newlines
 
     def block(self) -> RowBlock:
-        """The complete rows."""
+        """Return the complete rows."""
         ends, newlines = self._ends, self._newlines
         starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
         lines = self._line + np.searchsorted(newlines, starts)
@@ -269,7 +269,7 @@ class _Scan:
         return RowBlock(characters.tobytes(), ends, lines, last_lines, n_comments, self._has_returns)
 
     def _within(self, positions: Positions) -> NDArray[np.bool_]:
-        """Mask of positions inside a quoted field or escaped."""
+        """Return a mask of the positions inside a quoted field or escaped."""
         starts, stops = self._spans
         before = np.searchsorted(starts, positions, side="right")
         found: NDArray[np.bool_] = before > np.searchsorted(stops, positions, side="right")
@@ -297,7 +297,7 @@ class _Scan:
                 self._dropped.append(at)
                 at = at[at > 0] - 1
                 found = characters[at]
-                # a mark behind blanks begins nothing behind one that ends something
+                # after blanks that follow a closing mark, a mark opens no field
                 if not (allowed[found] | (found == _BLANK)).all() or (found == _QUOTE).any():
                     return self._forget()
                 at = at[found == _BLANK]
@@ -375,17 +375,17 @@ class _Scan:
         characters[blanks[last]] = _BLANK
 
     def line_of(self, position: int) -> int:
-        """The line of a character in or after the last complete row."""
+        """Return the line of a character in or after the last complete row."""
         return self._line + int(np.count_nonzero(self._characters[:position] == _NEWLINE))
 
     def _refuse_mark(self, opens: int, closes: int) -> NoReturn:
         self._end_lines()
         lines = [self.line_of(at) for at in (opens, closes)]
         other = "" if lines[0] == lines[1] else f" in line {lines[1]}"
-        behind = self._text[closes + 1 : closes + 21].decode("utf-8", "replace").split("\n")[0]
+        following = self._text[closes + 1 : closes + 21].decode("utf-8", "replace").split("\n")[0]
         raise InputError(
-            f"a quotation mark opens a field here, and the next one{other} does not close it, as {behind!r} "
-            "follows",
+            f"a quotation mark opens a field here, and the next one{other} does not close it, as "
+            f"{following!r} follows",
             where=f"{self._file}, line {lines[0]}",
             hint=f"give --escape '\\' if a backslash stands before marks; else {_CLOSE}"
             if self._text[closes - 1 : closes] == b"\\"
@@ -394,5 +394,5 @@ class _Scan:
 
 
 def _refuse_open(file: str, line: int) -> NoReturn:
-    what = "a quotation mark that opens a field here is not closed"
+    what = "a quotation mark opens a field here and is not closed"
     raise InputError(what, where=f"{file}, line {line}", hint=_CLOSE)

@@ -1,7 +1,7 @@
-"""The base of input formats: rows in chunks of bounded size, each row traceable to its place in a file.
+"""The base of input formats: rows in bounded chunks, each row traceable to its place in a file.
 
 To add a format, put a file with a subclass of :class:`AbstractFormat` into this folder: the command line and
-the contract tests find it there. Text formats read blocks of lines by :mod:`distkern.data.formats._lines`.
+the contract tests find it there. Text formats read blocks of lines with :mod:`distkern.data.formats._lines`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, TypedDict, cast
+from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,68 +32,28 @@ from distkern.data.formats._rows import WHITESPACE
 #: upper bound of the features of one chunk, in bytes (one row may be larger)
 CHUNK_BYTES = 8 * 2**20
 
-#: what the target column holds: class labels, numbers to regress on, or nothing that is read
+#: content of the target column: class labels, numbers for regression, or not read
 TargetKind: TypeAlias = Literal["label", "number", "none"]
 
 
-class FileForm(TypedDict, total=False):
-    """The form of files as given by the user; see :class:`ReadOptions`."""
-
-    target: str | None
-    header: bool | None
-    delimiter: str | None
-    decimal: str | None
-    encoding: str | None
-    no_quotes: bool | None
-    escape: str | None
-    comment: str | None
-    skip_lines: int | None
-
-
-@dataclass(slots=True)
-class Indices:
-    """Whether indices of svmlight files start at 0; None until the first block of the first file shows it."""
-
-    from_zero: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """Options for reading files.
+@dataclass(frozen=True, kw_only=True)
+class FileForm:
+    """The form of files as given by the user.
 
     Attributes
     ----------
-    target_kind : kind of the target, see :data:`TargetKind`
     target : name or position of the target (formats with named columns or arrays); None: the format's default
     header : whether the first line holds column names (CSV); None: detect it
-    id : name or position of a column that is kept as text beside the rows and is not a feature
-    may_lack : files may lack the columns ``id``, ``drop``, ``weight`` and ``group``
-    features : wanted columns of tables with names, in this order; None: all
-    ignored : columns to leave out if present, for instance the target of a model
-    drop : columns to leave out, which must be present
-    weight, group : columns of tables with the weights and the groups of the rows
-    kinds : kinds of table columns, for features other than numbers; None: only numbers
-    indices : first index of svmlight files
-    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect them
-    encoding : encoding of CSV files; None: UTF-8
-    no_quotes, escape, comment, skip_lines : of CSV files: treat quotation marks as ordinary characters;
-        escape character; prefix of comment lines; number of lines before the header
-    notes : filled with notes on the files
-    unknown : filled with unwanted columns, which are left out; None: refuse them
+    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect and report them
+    encoding : Python's name of the encoding of CSV files; None: UTF-8
+    no_quotes : treat quotation marks in CSV files as ordinary characters, and each line as a row
+    escape : escape character of CSV files, such as a backslash
+    comment : prefix of comment lines in CSV files
+    skip_lines : number of lines of CSV files before the header
     """
 
-    target_kind: TargetKind = "label"
     target: str | None = None
     header: bool | None = None
-    id: str | None = None
-    may_lack: bool = False
-    features: tuple[str, ...] | None = None
-    ignored: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    weight: str | None = None
-    group: str | None = None
-    kinds: TableKinds | None = None
-    indices: Indices = field(default_factory=Indices)
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
@@ -101,8 +61,6 @@ class ReadOptions:
     escape: str | None = None
     comment: str | None = None
     skip_lines: int | None = None
-    notes: FileNotes = field(default_factory=FileNotes)
-    unknown: set[str] | None = None
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ".", ","):
@@ -117,13 +75,53 @@ class ReadOptions:
                 raise InputError(
                     f"{mark!r} cannot be used",
                     where=f"--{name}",
-                    hint=f"give one ASCII character{words} that has no other use in the file",
+                    hint=f"give one ASCII character{words} without another use in the file",
                 )
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('\r\n"')):
             raise InputError(f"{self.comment!r} cannot start a comment", where="--comment", hint="give '#'")
 
+
+@dataclass(slots=True)
+class Indices:
+    """Whether indices of svmlight files start at 0; None until the first block of the first file shows it."""
+
+    from_zero: bool | None = None
+
+
+@dataclass(frozen=True)
+class ReadOptions(FileForm):
+    """Options for reading files, besides their form.
+
+    Attributes
+    ----------
+    target_kind : kind of the target, see :data:`TargetKind`
+    id : name or position of a column that is kept as text beside the rows and is not a feature
+    may_lack : files may lack the columns ``id``, ``drop``, ``weight`` and ``group``
+    features : wanted columns of tables with names, in this order; None: all
+    ignored : columns to leave out if present, for instance the target of a model
+    drop : columns to leave out, which must be present
+    weight, group : columns of tables with the weights and the groups of the rows
+    kinds : kinds of table columns, for features other than numbers; None: only numbers
+    indices : first index of svmlight files
+    notes : filled with notes on the files
+    unknown : filled with unwanted columns, which are left out; None: refuse them
+    """
+
+    target_kind: TargetKind = "label"
+    id: str | None = None
+    may_lack: bool = False
+    features: tuple[str, ...] | None = None
+    ignored: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    weight: str | None = None
+    group: str | None = None
+    kinds: TableKinds | None = None
+    indices: Indices = field(default_factory=Indices)
+    notes: FileNotes = field(default_factory=FileNotes)
+    unknown: set[str] | None = None
+
     def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
-        """The texts that stand for a missing value of a column."""
+        """Return the texts for a missing value of a column."""
         return MISSING_LABELS if self.kinds is None else self.kinds.na_of(column, is_label=is_label)
 
     def refuse(self, column: str, error: InputError, count: int = 1) -> None:
@@ -173,7 +171,7 @@ class RawChunk:
         return int(self.features.shape[0])
 
     def place(self, row: int, column: int | None = None) -> str:
-        """The place of a value for an error message: file, row and column, counted from 1."""
+        """Return the place of a value for an error message: file, row and column, counted from 1."""
         text = place_of_row(self.file, self.first_row, row, self.lines)
         if column is None:
             return text
@@ -185,13 +183,13 @@ class RawChunk:
 
 
 def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
-    """The place of a row of a chunk, from :attr:`RawChunk.first_row` and :attr:`RawChunk.lines`."""
+    """Return the place of a row of a chunk, from :attr:`RawChunk.first_row` and :attr:`RawChunk.lines`."""
     number = first_row + row
     return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
 
 def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
-    """The error for a NaN or infinite number."""
+    """Return the error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite or too large for a 64-bit number"
     return InputError(
         f"the value is {kind}; kernels need finite numbers", where=where, hint=hint or FILL_OR_DROP
@@ -202,15 +200,12 @@ FILL_OR_DROP = "fill the value in or leave the row out"
 _IS_MISSING = ", or give --na {} if it stands for a missing value"
 
 
-#: of a text that stands for a missing value, and may be the name of something
-_BY_NAME = (
-    "; if it is the name of a {}, give --keep-na and the column, or say what else stands for a missing "
-    "value, as --na ''"
-)
+#: remedy for a text that stands for a missing value but may also be a name
+_BY_NAME = "; if it is the name of a {}, give --keep-na and the column, or set the missing texts, as --na ''"
 
 
 def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
-    """The error for a text that stands for a missing target at ``where``."""
+    """Return the error for a missing target at ``where``, given its text."""
     if not text:
         return InputError("the target is missing (empty field)", where=where, hint=FILL_OR_DROP)
     hint = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
@@ -240,8 +235,8 @@ class AbstractFormat(ABC):
     is_text : may be compressed (.gz, .xz, .bz2, .zst, .zip) and is read from front to back
     is_table : has columns, one of which can be an id
     holds_targets : stores targets beside the features
-    takes : names of :class:`ReadOptions`, or ``zero_based``, that apply to its files only; options on table
-        columns apply to all table formats
+    takes : names of :class:`ReadOptions`, or ``zero_based``, for its files only; options on table columns
+        apply to all table formats
     """
 
     name: ClassVar[str]
@@ -268,19 +263,19 @@ class AbstractFormat(ABC):
         """
 
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        """Chunks of :meth:`read`; a chunk with a non-finite number is refused."""
+        """Yield chunks of :meth:`read`; a chunk with a non-finite number is refused."""
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
             of_table = self.is_table and options.kinds is not None
-            # what stands for a missing value is known to a model
+            # a model fixes the texts for missing values
             hint = _IS_MISSING if of_table and options.unknown is None else ""
             refuse_non_finite(chunk, may_miss=of_table, hint=hint)
             yield chunk
 
 
 def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:
-    """The weights (n,), 1 where one is refused and collected as a problem."""
+    """Return the weights (n,), 1 for those refused and collected as a problem."""
     is_fine, column = (weights > 0) & np.isfinite(weights), str(options.weight)
     wrong = np.flatnonzero(~is_fine)
     if wrong.size:
@@ -295,8 +290,8 @@ def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Flo
 
 
 def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = "") -> None:
-    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, only of
-    an infinity if features may be missing; ``hint`` is a further remedy with ``{}``.
+    """Raise :class:`InputError` at the first NaN or infinity in features or targets; if ``may_miss``, NaN
+    in features is allowed. ``hint`` is a further remedy with ``{}``.
     """
     if not sum_is_finite(chunk.features):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
@@ -311,12 +306,12 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = ""
 
 
 def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
-    """Row, column and value of the first NaN or infinite number."""
+    """Return row, column and value of the first NaN or infinite number, or None."""
     return first_place(rows, ~np.isfinite(rows.data if isinstance(rows, SparseRows) else rows))
 
 
 def numeric(values: NDArray[Any]) -> Floats:
-    """Numbers as float32 if their type is exact in it, else as float64."""
+    """Return numbers as float32 if it represents their type exactly, else as float64."""
     exact = values.dtype.kind == "b" or np.can_cast(values.dtype, np.float32, "safe")
     return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
 
@@ -325,8 +320,8 @@ def numeric(values: NDArray[Any]) -> Floats:
 class InputFile:
     """One file to read: path or URL as shown to the user, format, and compression.
 
-    ``query`` is the part of a web address after the question mark, which is not shown; ``meter`` follows the
-    reading; ``keys`` are the columns from folder names.
+    ``query`` is the hidden part of a web address after the question mark; ``meter`` tracks the reading;
+    ``keys`` are the columns from folder names.
     """
 
     url: str
@@ -354,12 +349,12 @@ class InputFile:
                     self.meter.end()
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without rows is refused."""
+        """Yield the rows of this file, see :meth:`AbstractFormat.chunks`; a file without rows is refused."""
         return rows_of([self], options)
 
 
 def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
-    """The rows of files, one after another; files without rows are left out, with a note.
+    """Yield the rows of files, one after another; files without rows are left out, with a note.
 
     Raises :class:`InputError` if no file has rows.
     """
@@ -367,7 +362,7 @@ def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChu
     for file in files:
         kind, before = FORMATS.find(file.format), n_rows
         if file.keys and not kind.is_table:
-            options.notes.say(f"names of folders are no columns of {file.format} files, and are left out")
+            options.notes.say(f"folder names do not become columns of {file.format} files")
         for chunk in kind().chunks(file, options):
             n_rows += chunk.n_rows
             yield chunk
@@ -388,11 +383,6 @@ def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **g
     ----------
     of_tables : options on columns of tables, which all files must support
     given : options of single formats; None if not given
-
-    Raises
-    ------
-    InputError
-        Naming a file and the option.
     """
     kinds = {file.format: FORMATS.find(file.format) for file in files}
     for name in of_tables:
@@ -413,7 +403,7 @@ def _untaken(name: str, file: InputFile) -> InputError:
 
 
 def file_system_of(url: str) -> tuple[Any, str]:
-    """fsspec's file system of a path or URL, and the path in it."""
+    """Return fsspec's file system of a path or URL, and the path in it."""
     import fsspec
 
     if not is_url(url):
@@ -439,7 +429,7 @@ def explain_errors(file: InputFile) -> Iterator[None]:
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise _damaged(file, error) from error
     except OSError as error:
-        # gzip and bz2 report damage as an OSError without a number; remote file systems do so for theirs
+        # gzip and bz2 report damage as an OSError without errno
         if file.compression is not None and error.errno is None:
             raise _damaged(file, error) from error
         reason = error.strerror or first_line(error)
@@ -455,7 +445,7 @@ def explain_errors(file: InputFile) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """An exception's message, cut to its first line: messages of the package are one line."""
+    """Return the first line of an exception's message, as messages of the package have one line."""
     text = redact_urls(str(error).strip())
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 

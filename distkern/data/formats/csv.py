@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.data.columns._arrow import in_one_piece
+from distkern.data.columns._arrow import in_one_piece, pa
 from distkern.data.columns.number import decimal_of
 from distkern.data.formats._columns import TableRows
 from distkern.data.formats._header import TableHeader, begin, columns_of, decoded, first_row, split
@@ -19,12 +19,12 @@ from distkern.data.formats._lines import Ahead, in_utf8
 from distkern.data.formats._rows import Dialect, RowBlock, row_blocks
 from distkern.data.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChunk, ReadOptions
 
-#: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
+#: a possible decimal comma: anywhere, or inside quotation marks if the comma is the delimiter
 _COMMA, _QUOTED_COMMA = re.compile(rb"\d,\d"), re.compile(rb'"[^"\n]*\d,\d')
 _POINT = re.compile(rb"\d\.\d")
-#: of the order of bytes, which a file may begin with
+#: a byte order mark
 _MARK = b"\xef\xbb\xbf"
-#: rows behind the header, and bytes of them, that say which columns there are
+#: rows after the header, and their bytes, from which the columns are inferred
 _FIRST_ROWS, _FIRST_BYTES = 1000, 2**17
 
 
@@ -105,7 +105,7 @@ class _LineLayout:
             self.kinds.target = self.columns.target_name
         self.header, self.is_named = header.text, header.is_named
         self.width = self.columns.n_own
-        # Arrow skips a blank line, and reads a column in one way
+        # Arrow skips blank lines, and reads a column as one type only
         self.is_single = self.width == 1
         columns = self.columns
         read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
@@ -113,7 +113,7 @@ class _LineLayout:
         self.no_values = dialect.mark.encode() * (self.width - 1)
 
     def pieces(self, block: RowBlock) -> Iterator[RowBlock]:
-        """Complete rows in pieces of bounded size."""
+        """Yield complete rows in pieces of bounded size."""
         width = len(self.rows.names)
         if width == len(self.keys):
             yield block
@@ -123,14 +123,14 @@ class _LineLayout:
             yield block.part(start, start + step)
 
     def chunk(self, block: RowBlock, first_row: int) -> RawChunk:
-        """The rows of a block."""
+        """Return the rows of a block."""
         arrays = self._typed(block) or self._words(block, first_row)
         self._refuse_odd(arrays, block, first_row)
         self.rows.decide(arrays)
         return self.rows.chunk(arrays, first_row, block.lines)
 
     def rows_of(self, block: RowBlock) -> RowBlock:
-        """The lines of a block that are rows; other lines, and rows of several lines, are counted."""
+        """Return the lines of a block that are rows; count other lines, and rows of several lines."""
         notes = self.options.notes
         if self.header in block.text and self.is_named:
             again = [text.removeprefix(_MARK).rstrip(b"\r\n") == self.header for text in block.contents()]
@@ -192,7 +192,7 @@ class _LineLayout:
         if self.kinds.target is not None and self.target is not None and self.target < self.width:
             wanted[self.kinds.target] = self.target
         unknown = self.kinds.unknown(wanted)
-        # columns in which nothing was yet are decided as they are read, see chunk()
+        # columns without values so far are decided later, see chunk()
         unknown = unknown if first_row == 1 else []
         if self.decimal is not None and first_row > 1:
             return
@@ -204,10 +204,10 @@ class _LineLayout:
         if looks:
             self.decimal = self._decimal(columns)
         elif self.decimal is None and b"." in block.text and _POINT.search(block.text):
-            # a comma that comes later stands between thousands
+            # a later comma separates thousands
             self.decimal = "."
         if first_row == 1 or self.decimal is not None:
-            self.kinds.tell_form(self.file, self.dialect.delimiter, self.decimal)
+            self.kinds.note_form(self.file, self.dialect.delimiter, self.decimal)
         for key in unknown:
             self.kinds.decide(key, columns[key], from_text=True)
 
@@ -217,15 +217,13 @@ class _LineLayout:
         return _COMMA.search(text) is not None
 
     def _typed(self, block: RowBlock) -> list[Any] | None:
-        """The columns by Arrow; None if anything is unusual, or a target or weight is missing."""
+        """Return the columns by Arrow; None if anything is unusual, or a target or weight is missing."""
         arrays = self._arrays(block)
         needed = [at for at in (self.target, self.columns.weight) if at is not None and at < self.width]
         return None if arrays is None or any(arrays[at].null_count for at in needed) else arrays
 
     def _words(self, block: RowBlock, first_row: int) -> list[Any]:
-        """The columns as texts, by Arrow or, to report errors with their place, field by field."""
-        import pyarrow as pa
-
+        """Return the columns as texts, by Arrow or, to report errors with their place, field by field."""
         arrays = self._arrays(block, as_words=True)
         if arrays is not None:
             return arrays
@@ -239,18 +237,17 @@ class _LineLayout:
         found = found or self.kinds.usual_decimal
         if found is None and is_open and self.dialect.delimiter != ",":
             raise InputError(
-                "no number shows whether commas are decimal marks or separate thousands",
+                "no number shows whether commas are decimal marks or thousands separators",
                 where=self.file,
                 hint="give --decimal , or --decimal .",
             )
         return found or ("." if is_open else None)
 
     def _arrays(self, block: RowBlock, *, as_words: bool = False) -> list[Any] | None:
-        """The wanted columns by Arrow, None for others; or None if anything is unusual.
+        """Return the wanted columns by Arrow, None for others; or None if anything is unusual.
 
         ``as_words``: numbers as texts too.
         """
-        import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         if not self.is_plain:
@@ -259,12 +256,12 @@ class _LineLayout:
         numbers = words if as_words else pa.float64()
         types: dict[str, Any] = {}
         for key, at in zip(self.keys, self.columns.features, strict=True):
-            types[str(at)] = numbers if self.kinds is None or self.kinds.is_mere_number(key) else words
+            types[str(at)] = numbers if self.kinds is None or self.kinds.is_numeric_column(key) else words
             if self.kinds is not None and not self.kinds.recurs(key):
                 types[str(at)] = pa.string()
         if self.target is not None:
-            is_mere = self.kinds is None or self.kinds.is_mere_number(str(self.columns.target_name))
-            types[str(self.target)] = words if self.is_label or not is_mere else numbers
+            is_numeric = self.kinds is None or self.kinds.is_numeric_column(str(self.columns.target_name))
+            types[str(self.target)] = words if self.is_label or not is_numeric else numbers
         if self.columns.weight is not None:
             types[str(self.columns.weight)] = pa.string() if as_words else pa.float64()
         more = [self.columns.id, self.columns.group, *self.odd.empty]
@@ -309,7 +306,7 @@ class _LineLayout:
         return [in_one_piece(table[name]) if name in types else None for name in names]
 
     def _fields(self, block: RowBlock, first_row: int) -> list[list[str]]:
-        """The fields of every row, field by field, which reports errors with their place."""
+        """Return the fields of every row, split one by one to report errors with their place."""
         rows: list[list[str]] = []
         for line, content in zip(block.lines.tolist(), block.contents(), strict=True):
             where = f"{self.file}, row {first_row + len(rows)} (line {line})"

@@ -36,16 +36,16 @@ from distkern.data.formats.base import (
 )
 
 FEATURE_NAMES = ("X", "x", "features", "data")
-#: of a dense row, which is held whole; a compressed file may claim any number of zeros
+#: most features of a dense row, which is held in memory; a small compressed file may claim any number
 MOST_FEATURES = 2**24
-#: the arrays of a sparse matrix
+#: arrays of a sparse matrix
 _SPARSE_NAMES = ("data", "indices", "indptr", "shape", "format")
 TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
 
 
 class Npy(AbstractFormat):
-    """One array of features (n_rows, n_features); ``--target`` and ``--drop`` name columns by position; axes
-    beyond the second are flattened in C order.
+    """One array of features (n_rows, n_features); ``--target`` and ``--drop`` give columns by position;
+    axes beyond the second are flattened in C order.
     """
 
     name: ClassVar[str] = "npy"
@@ -62,7 +62,7 @@ class Npy(AbstractFormat):
             raise InputError(
                 "the target column of the .npy file is not given",
                 where=file.url,
-                hint="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
+                hint="give --target -1 for the last column, --task none, or an .npz file with arrays X and y",
             )
         with ExitStack() as stack:
             features = stack.enter_context(_stored(file.open, file.url))
@@ -176,7 +176,7 @@ def _stored(opened: Callable[[], AbstractContextManager[Any]], label: str) -> It
         if not fortran_order or len(shape) < 2:
             yield _streamed(stream, shape, dtype, label)
             return
-    # columns lie one after the other: rows can only be taken from a file that allows seeking
+    # stored by columns: reading rows needs a seekable file
     with opened() as stream, tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(stream, copy, 2**20)
         yield _mapped(copy, label)
@@ -194,7 +194,7 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
         else:
             raise ValueError(f"format version {version}")
     except Exception as error:
-        # NumPy parses the header as a Python literal: a damaged one may fail in any part of that
+        # NumPy parses the header as a Python literal, which may fail in many ways
         raise InputError(
             f"not a NumPy array ({first_line(error)})", where=label, hint="write it with numpy.save"
         ) from error
@@ -221,7 +221,7 @@ def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: 
         return rows
 
     def finish() -> None:
-        # reading on to the end is also what makes zipfile compare its checksum
+        # reading to the end also makes zipfile compare its checksum
         if stream.read(1):
             raise _too_long(label)
 
@@ -263,7 +263,7 @@ def _mapped(stream: Any, label: str) -> _StoredArray:
 def _rows(
     features: _StoredArray, targets: _StoredArray | None, file: str, column: int | None = None
 ) -> Iterator[RawChunk]:
-    """Rows with their ``targets``, or with targets in a ``column`` of the features."""
+    """Yield rows with their ``targets``, or with targets in a ``column`` of the features."""
     if len(features.shape) < 2:
         raise InputError(
             f"the features have shape {features.shape}", where=features.label, hint="store (rows, features)"
@@ -280,12 +280,7 @@ def _rows(
             where=features.label,
             hint="store the rows in svmlight format, where zeros take no space",
         )
-    if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
-        raise InputError(
-            f"the targets have shape {targets.shape} and the features {n_rows} rows",
-            where=targets.label,
-            hint="store one target per row",
-        )
+    _check_targets(targets, n_rows)
     step = max(1, CHUNK_BYTES // max(1, 8 * width))
     for start in range(0, n_rows, step):
         count = min(step, n_rows - start)
@@ -300,12 +295,9 @@ def _rows(
 def _sparse_rows(
     parts: Mapping[str, _StoredArray], targets: _StoredArray | None, file: str
 ) -> Iterator[RawChunk]:
-    """Rows of a matrix stored by ``scipy.sparse.save_npz``, from front to back.
+    """Yield rows of a matrix stored by ``scipy.sparse.save_npz``, from front to back.
 
-    Raises
-    ------
-    InputError
-        If the arrays are not a matrix by rows, or ``targets`` do not match it.
+    Raises :class:`InputError` if the arrays are not a matrix by rows, or ``targets`` do not match it.
     """
     from scipy.sparse import csr_matrix
 
@@ -323,12 +315,7 @@ def _sparse_rows(
     n_rows, width = (int(size) for size in shape.take(2))
     if indptr.shape != (n_rows + 1,) or not 0 < width <= MOST_COLUMNS:
         raise damaged
-    if targets is not None and targets.shape != (n_rows,):
-        raise InputError(
-            f"the targets have shape {targets.shape} and the features {n_rows} rows",
-            where=targets.label,
-            hint="store one target per row",
-        )
+    _check_targets(targets, n_rows)
     step = max(1, CHUNK_BYTES // (32 * (1 + data.shape[0] // max(1, n_rows))))
     end = int(indptr.take(1)[0])
     for start in range(0, n_rows, step):
@@ -340,7 +327,7 @@ def _sparse_rows(
         values, columns = numeric(data.take(entries)), indices.take(entries).astype(np.int64)
         if entries and (columns.min() < 0 or columns.max() >= width):
             raise damaged
-        # SciPy keeps indices in any order, and some twice
+        # SciPy allows unsorted and duplicate indices
         matrix = csr_matrix((values, columns, ends - end), shape=(len(lengths), width))
         matrix.sort_indices()
         if not matrix.has_canonical_format:
@@ -350,6 +337,15 @@ def _sparse_rows(
         yield RawChunk(rows, _next_labels(targets, start, len(rows)), start + 1, file)
         end = int(ends[-1])
     _finish(*parts.values(), targets)
+
+
+def _check_targets(targets: _StoredArray | None, n_rows: int) -> None:
+    if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
+        raise InputError(
+            f"the targets have shape {targets.shape} and the features {n_rows} rows",
+            where=targets.label,
+            hint="store one target per row",
+        )
 
 
 def _next_labels(targets: _StoredArray | None, start: int, count: int) -> NDArray[Any] | None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.data.columns._arrow import in_text
+from distkern.data.columns._arrow import in_text, pa
 from distkern.data.formats._columns import TableRows, choose_columns
 from distkern.data.formats.base import (
     CHUNK_BYTES,
@@ -35,14 +35,12 @@ class Parquet(AbstractFormat):
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
-        import pyarrow as pa
         from pyarrow import parquet
 
         columns = {f"x{i}": features[:, i] for i in range(features.shape[1])}
         parquet.write_table(pa.table(columns if targets is None else {**columns, "y": targets}), path)
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        import pyarrow as pa
         from pyarrow import parquet
 
         with file.open() as stream:

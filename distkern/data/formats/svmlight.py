@@ -1,4 +1,4 @@
-"""svmlight / LIBSVM text: ``label index:value index:value ...``, one row a line, indices from 1 or 0."""
+"""svmlight / LIBSVM text: ``label index:value index:value ...``, one row per line, indices from 1 or 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.sparse import MAX_FEATURES, SparseRows
 from distkern.core.types import Floats
-from distkern.data.columns._arrow import in_numpy
+from distkern.data.columns._arrow import in_numpy, pa
 from distkern.data.columns._reading import NOT_FINITE, parse_number
 from distkern.data.formats._lines import LineBlock, line_blocks
 from distkern.data.formats.base import AbstractFormat, InputFile, RawChunk, ReadOptions, not_finite
@@ -22,7 +22,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 _QUERY = re.compile(rb"^([ \t]*[^\s:]+[ \t]+)qid:[0-9]+(?=\s)", re.MULTILINE)
 _ZERO = re.compile(rb"[ \t]0+:")
 _INDEX = re.compile(r"[0-9]{1,18}")
-#: of integers that floats hold
+#: most digits of integers that floats represent exactly
 _FEW_DIGITS = 15
 _SPACES = bytes.maketrans(b"\t\r", b"  ")
 _ONE_PER_LINE = bytes.maketrans(b": ", b"\n\n")
@@ -95,12 +95,12 @@ def _refuse_lists(labels: NDArray[Any], file: str, first_row: int, lines: NDArra
         raise InputError(
             f"the row has a list of labels, {labels[row]!r} (multi-label data)",
             where=f"{file}, row {first_row + row} (line {lines[row]})",
-            hint="give each row one label: a data set for each class, or one row for each of its labels",
+            hint="give each row one label: make a data set per class, or repeat the row for each label",
         )
 
 
 def _parse(block: LineBlock, file: str, first_row: int, first: int, words: bool) -> _Entries:
-    """The rows of a block, with indices from ``first`` on and labels that may be ``words``."""
+    """Return the rows of a block, with indices from ``first`` on and labels that may be ``words``."""
     text = block.text
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
@@ -112,7 +112,7 @@ def _parse(block: LineBlock, file: str, first_row: int, first: int, words: bool)
 
 
 def _parse_fast(text: bytes, first_line: int, first: int, words: bool) -> _Entries | None:
-    """All rows at once; None if anything is unusual."""
+    """Parse all rows at once; None if anything is unusual."""
     characters = np.frombuffer(text, np.uint8)
     colon = characters == ord(":")
     newline = characters == ord("\n")
@@ -140,7 +140,7 @@ def _parse_fast(text: bytes, first_line: int, first: int, words: bool) -> _Entri
     labels: NDArray[Any] | None = None
     numbers = _numbers(text, len(starts))
     if words and (numbers is None or not _are_plain(characters, digit, starts[is_label], ends[is_label])):
-        # the labels are taken out, and a number put in their place
+        # replace the labels by numbers
         labels = _words(text, starts[is_label], ends[is_label])
         at_label = np.zeros(len(text) + 1, dtype=np.int8)
         at_label[starts[is_label]], at_label[ends[is_label]] = 1, -1
@@ -173,7 +173,7 @@ def _are_plain(
 
 
 def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Labels as texts; None if one is not UTF-8 or not a finite number."""
+    """Return labels as texts; None if one is not UTF-8, or is NaN or infinite."""
     try:
         labels = [text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     except UnicodeDecodeError:
@@ -184,7 +184,7 @@ def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> N
 
 
 def _unsigned(labels: list[str]) -> NDArray[Any]:
-    """Labels without a plus sign before a number, consistent with :func:`_are_plain`."""
+    """Return labels without a plus sign before a number, as :func:`_are_plain` does."""
     signed = {
         label: label[1:] for label in set(labels) if label[0] == "+" and parse_number(label) is not None
     }
@@ -192,8 +192,7 @@ def _unsigned(labels: list[str]) -> NDArray[Any]:
 
 
 def _numbers(text: bytes, expected: int) -> Floats | None:
-    """All tokens as numbers, through Arrow's CSV parser with one token a line (NumPy's is not strict)."""
-    import pyarrow as pa
+    """Parse all tokens as numbers with Arrow's CSV parser, one token per line (NumPy's is not strict)."""
     from pyarrow import csv
 
     try:
@@ -212,7 +211,7 @@ def _numbers(text: bytes, expected: int) -> Floats | None:
 def _parse_slowly(
     text: bytes, first_line: int, file: str, first_row: int, first: int, words: bool
 ) -> _Entries:
-    """Parse line by line, which reports errors with their place and reads unusual notations."""
+    """Parse line by line, to report errors with their place and read unusual notations."""
     labels: list[float] = []
     texts: list[str] = []
     rows: list[int] = []
@@ -246,7 +245,7 @@ def _parse_slowly(
             if index <= previous:
                 hint = f"write each row's indices from {first} in increasing order"
                 if index == 0 and first:
-                    what = "the index 0, and those before it count from 1"
+                    what = "the index 0, but earlier indices count from 1"
                     hint = "give --zero-based if they count from 0"
                 elif index == previous:
                     what = f"the index {index} twice"

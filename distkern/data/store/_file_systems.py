@@ -18,7 +18,7 @@ _LOG = logging.getLogger("distkern")
 
 #: seconds between tries; drivers try again by themselves as well
 PAUSES = (0.25, 0.5, 1.0, 2.0, 4.0)
-#: seconds after which there is no further try: a host that swallows requests is waited for in each of them
+#: seconds after which there is no further try, as each try may wait for an unresponsive host
 PATIENCE = 60.0
 
 _OF_THE_NETWORK = {
@@ -44,9 +44,9 @@ _CREDENTIALS = {
     "TokenRetrievalError",
     "DefaultCredentialsError",
 }
-#: a conditional put found the object there
+#: HTTP status: a conditional put found an existing object
 _PRECONDITION = 412
-#: timed out, in conflict with another request, too early, too many
+#: HTTP status: timed out, in conflict with another request, too early, too many requests
 _TRY_LATER = (408, 409, 425, 429)
 _DENIED = (errno.EACCES, errno.EPERM)
 
@@ -54,12 +54,8 @@ _DENIED = (errno.EACCES, errno.EPERM)
 def open_file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, without a cache of listings, and the path in it.
 
-    Settings of a store (endpoint, keys) come from the environment and fsspec's configuration.
-
-    Raises
-    ------
-    InputError
-        If there is no driver for the protocol, naming what to install.
+    Settings of a store (endpoint, keys) come from the environment and fsspec's configuration. Raises
+    :class:`InputError` if there is no driver for the protocol, naming what to install.
     """
     import fsspec
 
@@ -71,16 +67,11 @@ def open_file_system(url: str) -> tuple[Any, str]:
 
 
 def ask(url: str, question: Callable[[Any, str], Result]) -> Result:
-    """Return ``question(file system, path)``; after network errors it is called again a few times.
+    """Return ``question(file system, path)``, called again a few times after network errors.
 
-    :class:`FileNotFoundError`, :class:`FileExistsError` and :class:`IsADirectoryError` are answers.
-
-    Raises
-    ------
-    StoreError
-        If the store does not answer in all these tries.
-    InputError
-        If it denies access, or needs credentials.
+    :class:`FileNotFoundError`, :class:`FileExistsError` and :class:`IsADirectoryError` are answers. Raises
+    :class:`StoreError` if the store does not answer any of these tries; and :class:`InputError` if it denies
+    access, or needs credentials.
     """
     started = time.monotonic()
     for tried, pause in enumerate((*PAUSES, None), start=1):
@@ -115,7 +106,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & _CREDENTIALS:
         return InputError(
-            "the store needs credentials, and there are none",
+            "the store needs credentials",
             where=redact_urls(url),
             hint="set them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, say), on every "
             "worker too",
@@ -141,7 +132,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
 
 
 def _status(error: BaseException | None) -> int | None:
-    """The HTTP status behind an error or its cause."""
+    """Return the HTTP status behind an error or its cause."""
     while error is not None:
         response = getattr(error, "response", None)
         if isinstance(response, dict):
@@ -168,5 +159,4 @@ def _is_transient(error: BaseException) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return redact_urls(said)
+    return redact_urls(" ".join(str(error).split()).rstrip(".") or type(error).__name__)

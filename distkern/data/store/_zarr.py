@@ -72,7 +72,7 @@ class _KnownChunks(WrapperStore[Store]):
         try:
             found = await super().get(key, prototype, byte_range)
         except FileNotFoundError:
-            # a folder that is not there is no store to zarr
+            # zarr raises for a missing folder
             found = None
         expected = self.checksums.get(key)
         if expected is None:
@@ -93,15 +93,15 @@ class _KnownChunks(WrapperStore[Store]):
 
 
 def _checksum(chunk: Buffer) -> int:
-    """The crc32c at the end of a stored chunk."""
+    """Return the crc32c at the end of a stored chunk."""
     return int.from_bytes(chunk.as_numpy_array()[-CRC_BYTES:].tobytes(), "little")
 
 
 class RowsWriter:
     """Writes a new array: rows in order or, if their number is known, chunks in any order.
 
-    The codecs are ``bytes``, little-endian, and ``crc32c``, without which zarr would read a flipped byte as
-    another number. Chunks of zeros are written like any other; the last one is padded with zeros.
+    The codecs are little-endian ``bytes`` and ``crc32c``; without a checksum zarr would read a flipped byte
+    as another number. Chunks of zeros are written like any other; the last one is padded with zeros.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class RowsWriter:
         n_rows: int | None = None,
     ) -> None:
         self._folder, self._row_shape = folder, row_shape
-        # of the types that NumPy has for uint64, zarr knows the usual one
+        # zarr knows only one of NumPy's equivalent types for uint64
         self._dtype, self._rows_per_chunk = np.dtype(np.dtype(dtype).str), max(1, rows_per_chunk)
         self._checksums: dict[str, int] = {}
         self._array: zarr.Array[Any] | None = None if n_rows is None else self._create(n_rows)
@@ -217,7 +217,9 @@ def _check_size(file: Path, size: int) -> None:
 
 @lru_cache(maxsize=256)
 def _metadata(shape: tuple[int, ...], rows_per_chunk: int, kind: np.dtype[Any]) -> ArrayV3Metadata:
-    """The description of an array as :class:`RowsWriter` writes it; creating one takes as long as a read."""
+    """Return the description of an array as :class:`RowsWriter` writes it; cached, as it takes as long as
+    a read.
+    """
     fill_value = np.zeros((), kind).item()
     return ArrayV3Metadata.from_dict(
         {
@@ -245,16 +247,12 @@ def read_rows(
 ) -> NDArray[Any]:
     """Read rows ``start : stop`` of an array without trusting its own description.
 
-    Chunks are read whole, about ten at a time.
+    Chunks are read whole, about ten at a time. Raises :class:`CorruptDataError`, naming the file of a missing
+    or changed chunk.
 
     Parameters
     ----------
     checksums : chunk number -> crc32c, for all chunks with these rows
-
-    Raises
-    ------
-    CorruptDataError
-        Naming the file of a missing or changed chunk.
     """
     if start >= stop:
         return np.empty((0, *row_shape), dtype)
@@ -270,7 +268,7 @@ def read_rows(
         except DistkernError:
             raise
         except ValueError as error:
-            # the codec does not name the chunk
+            # find the chunk, which the codec does not name
             chunks = range(start // rows_per_chunk, -(-stop // rows_per_chunk))
             wrong = next((number for number in chunks if not _is_whole(array, number)), chunks.start)
             file = folder / chunk_key(wrong, len(shape))
@@ -278,7 +276,7 @@ def read_rows(
 
     if isinstance(folder, Path):
         try:
-            # before there is room for the rows, which may be many more than there are files
+            # before allocating the rows, as a damaged description may claim any number
             size = rows_per_chunk * math.prod(row_shape) * np.dtype(dtype).itemsize + CRC_BYTES
             for number in range(start // rows_per_chunk, -(-stop // rows_per_chunk)):
                 _check_size(folder / chunk_key(number, len(shape)), size)
@@ -286,7 +284,7 @@ def read_rows(
         except OSError as error:
             file = error.filename or str(folder)
             raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
-    # zarr's own way to open a URL leaves sessions open
+    # zarr's own access to URLs leaves sessions open
     return ask(
         folder.url,
         lambda system, path: read(

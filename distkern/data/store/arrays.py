@@ -20,9 +20,9 @@ from distkern.data.store.places import Location, Place, absolute, is_whole, read
 _AGAIN = "make them again or restore them from a copy"
 _DESCRIPTION = Description("distkern-arrays", "stored arrays", 3, _AGAIN)
 _CHUNK_BYTES = 4 * 2**20
-#: every array begins at a multiple of it, where numbers of any type may lie
+#: every array begins at a multiple of this, so that any type is aligned
 _ALIGNMENT = 64
-#: read at a time when arrays are only checked
+#: bytes read at a time when arrays are only checked
 _CHECKED_BYTES = 64 * 2**20
 _NAME = re.compile(r"\w[\w.-]*")
 
@@ -36,7 +36,7 @@ class ArrayLayout:
 
     def __post_init__(self) -> None:
         is_number = re.fullmatch(r"[|<][biufc]\d{1,2}", self.dtype)
-        # numpy refuses more, even if there are no rows
+        # NumPy refuses larger shapes, even without rows
         fits = math.prod(max(1, size) for size in self.shape) < 2**59
         if not is_number or not fits or min(self.shape, default=0) < 0:
             raise ValueError(f"no array has type {self.dtype!r} and shape {self.shape}")
@@ -78,7 +78,7 @@ class StoredArrays:
             raise ValueError(f"{len(self.crc32c)} chunks of {self.chunk_bytes} bytes for {n_bytes}")
 
     def spans(self) -> dict[str, tuple[int, int]]:
-        """Begin and end of each array."""
+        """Return the begin and end of each array in bytes."""
         spans, stop = {}, 0
         for name, layout in self.arrays.items():
             start = stop + _gap(stop)
@@ -88,7 +88,7 @@ class StoredArrays:
 
 
 def _gap(n_bytes: int) -> int:
-    """Padding between an array that ends at this byte and the next one."""
+    """Return the padding between an array that ends at this byte and the next one."""
     return -n_bytes % _ALIGNMENT
 
 
@@ -99,12 +99,7 @@ def save_arrays(
 
     Anything at ``path`` is replaced. Every chunk has a checksum. Pairs of name and array are written one
     after the other, so they need not be in memory together. Returns their fingerprint, for
-    :func:`load_arrays`.
-
-    Raises
-    ------
-    InputError
-        If the disk is full or the place cannot be written.
+    :func:`load_arrays`. Raises :class:`InputError` if the disk is full or the place cannot be written.
     """
     from distkern.data.store._zarr import RowsWriter
     from distkern.data.store.atomic import staged_folder
@@ -117,7 +112,7 @@ def save_arrays(
             writer.append(np.zeros(_gap(n_bytes), np.uint8))
             writer.append(np.ascontiguousarray(values, layouts[name].dtype).reshape(-1).view(np.uint8))
             n_bytes += _gap(n_bytes) + values.nbytes
-            # the next array may be made before this name is bound to it
+            # release this array before the next one is made
             del values
         checksums = writer.finish()
         content = _DESCRIPTION.seal(asdict(StoredArrays(layouts, writer.rows_per_chunk, checksums)))
@@ -141,17 +136,19 @@ def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
     found = _DESCRIPTION.unseal(content, where)
     stored = _DESCRIPTION.read(StoredArrays, content, where)
     if fingerprint is not None and found != fingerprint:
-        raise chunks.damaged("these arrays are not those that were written with the rest", folder)
+        raise chunks.damaged("these arrays were not written with the other files", folder)
     return stored
 
 
 def array_names(path: Location) -> list[str]:
-    """Names of the stored arrays in order; raises as :func:`load_arrays`."""
+    """Return the names of the stored arrays in order; raises as :func:`load_arrays`."""
     return [*_read(absolute(path)).arrays]
 
 
 def array_bytes(path: Location, names: Iterable[str] | None = None) -> int:
-    """Bytes of the arrays that :func:`load_arrays` returns; raises as it does unless a file is damaged."""
+    """Return the bytes of the arrays that :func:`load_arrays` returns; raises as it does unless a file is
+    damaged.
+    """
     arrays = _read(absolute(path)).arrays
     wanted = arrays if names is None else {*names}
     return sum(layout.n_bytes for name, layout in arrays.items() if name in wanted)
@@ -166,17 +163,13 @@ def load_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read the arrays that :func:`save_arrays` wrote, or those with the given names.
 
+    Raises :class:`InputError` if there is no such folder, or another version wrote it; and
+    :class:`CorruptDataError` if anything in it is missing or changed, or the fingerprint differs.
+
     Parameters
     ----------
     fingerprint : the return value of :func:`save_arrays`, to require exactly these arrays
     but : prefix of names to leave out
-
-    Raises
-    ------
-    InputError
-        If there is no such folder, or another version wrote it.
-    CorruptDataError
-        If anything in it is missing or changed, or the fingerprint differs.
     """
     folder = absolute(path)
     stored = _read(folder, fingerprint)
@@ -187,12 +180,12 @@ def load_arrays(
         raise chunks.damaged(f"there is no array {missing!r}", folder)
     spans, found = stored.spans(), {}
     for is_wanted, run in groupby(stored.arrays, set(wanted).__contains__):
-        # those that lie side by side are read at once
-        side_by_side = [*run] if is_wanted else []
-        if side_by_side:
-            first = spans[side_by_side[0]][0]
-            content = _bytes(folder, stored, first, spans[side_by_side[-1]][1])
-            for name in side_by_side:
+        # adjacent arrays are read at once
+        adjacent = [*run] if is_wanted else []
+        if adjacent:
+            first = spans[adjacent[0]][0]
+            content = _bytes(folder, stored, first, spans[adjacent[-1]][1])
+            for name in adjacent:
                 start, stop = spans[name]
                 layout = stored.arrays[name]
                 found[name] = content[start - first : stop - first].view(layout.dtype).reshape(layout.shape)

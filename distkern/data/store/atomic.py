@@ -1,4 +1,4 @@
-"""Atomic files and folders: complete or absent whenever the process is killed."""
+"""Atomic files and folders: complete or absent, whenever the process is killed."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _REFUSED = {
     errno.ELOOP,
     errno.EEXIST,
 }
-#: files up to this size are sent several at a time; of larger ones a driver may hold pieces in memory
+#: files up to this size are uploaded several at a time; drivers may hold pieces of larger ones in memory
 _SMALL_BYTES = 4 * 2**20
 _AT_ONCE = 8
-#: the object that says that a folder is being written, for :func:`is_left_over`
+#: object that marks a folder under construction, for :func:`is_left_over`
 _BEING_WRITTEN = ".distkern-being-written"
-#: how often a folder is removed that a thread still writes into, and seconds until it may be there again
+#: tries to remove a folder that a thread may still write into, and seconds between them
 _REMOVALS, _UNTIL_WRITTEN = 20, 0.05
-#: given a folder that is to be replaced, raises if it must stay
+#: called with the folder to be replaced; raises if it must stay
 Check: TypeAlias = Callable[[Any], object]
 _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
 
 @contextmanager
 def flushed(stays: bool) -> Iterator[None]:
-    """Set whether this thread flushes its files to the disk, as files that outlive a run must be.
+    """Set whether this thread flushes its files to disk, as files that outlive a run need.
 
-    Flushing takes milliseconds a file, and files that the process removes at its end do not need it.
+    Flushing takes milliseconds per file; files that the process removes at its end do not need it.
     """
     token = _FLUSHED.set(stays)
     try:
@@ -68,10 +68,7 @@ def write_text_atomic(path: Location, text: str) -> None:
 def write_bytes_atomic(path: Location, content: bytes | bytearray) -> None:
     """Write a file atomically: after any crash it has the old content or the new.
 
-    Raises
-    ------
-    InputError
-        If the disk is full or the place cannot be written.
+    Raises :class:`InputError` if the disk is full or the place cannot be written.
     """
     target = place_of(path)
     if isinstance(target, URLPlace):
@@ -111,28 +108,22 @@ class StagedFolder:
         try:
             self.path.mkdir(parents=True)
         except FileNotFoundError as error:
-            # file systems that take no new folders (/proc, say) answer so
+            # file systems without new folders, such as /proc, raise this
             raise InputError("cannot be written", where=str(target), hint="choose another place") from error
 
     def commit(self, check: Check | None = None) -> None:
-        """Flush everything to the disk and move the folder to its place, replacing an existing one.
-
-        Where the file system can exchange two names (Linux), the target is a complete folder at every moment;
-        elsewhere it is missing between two renames. ``check``: see :func:`put_in_place`.
-        """
+        """Flush everything to disk and move the folder to its place, see :func:`put_in_place`."""
         put_in_place(self.path, self._final, check)
 
     def commit_new(self) -> None:
-        """As :meth:`commit`, but nothing may exist; of several processes that try at once, one succeeds.
+        """Move the folder to its place, where nothing may exist; of several processes that try at once, one
+        succeeds.
 
-        Raises
-        ------
-        InputError
-            If something exists there.
+        Raises :class:`InputError` if something exists there.
         """
         fsync_tree(self.path)
         try:
-            # a folder takes the place of an empty one, and of nothing else
+            # a folder can only replace an empty folder
             os.rename(self.path, self._final)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
@@ -155,7 +146,7 @@ class StagedFolder:
         _fsync(self._final.parent)
 
     def discard(self) -> None:
-        """Remove the folder, also files that a thread still writes after an interruption."""
+        """Remove the folder, including files that a thread still writes after an interruption."""
         for _ in range(_REMOVALS):
             if not self.path.exists():
                 break
@@ -164,13 +155,14 @@ class StagedFolder:
 
 
 def put_in_place(folder: Path, target: Path, check: Check | None = None) -> None:
-    """Flush a folder to the disk and give it the name of another one beside it, whose content is removed.
+    """Flush a folder to disk and give it the name of another one beside it, whose content is removed.
 
     Where the file system can exchange two names (Linux), the target is a complete folder at every moment.
     Elsewhere it is missing between two renames, after which :func:`put_back` restores the old one.
 
-    ``check`` is called with the folder to be removed, and raises if it must stay: before the exchange, and
-    again after it, when nobody can add to the folder by its name any more. Then the two are exchanged back.
+    ``check`` is called with the folder to be removed, and raises if it must stay: once before the exchange
+    and once after it, when nobody can add to the folder by its name any more. The two are then exchanged
+    back.
     """
     fsync_tree(folder)
     if not target.exists() or is_empty_folder(target):
@@ -187,7 +179,7 @@ def put_in_place(folder: Path, target: Path, check: Check | None = None) -> None
         except BaseException:
             _exchange(folder, target)
             raise
-        # whoever begins anew under this name keeps what he makes
+        # a process that starts anew under this name keeps its files
         os.rename(folder, old)
     else:
         try:
@@ -201,7 +193,7 @@ def put_in_place(folder: Path, target: Path, check: Check | None = None) -> None
 
 
 def put_back(folder: Path, target: Path) -> None:
-    """Restore a folder that was to be replaced, if nothing took its place; otherwise remove its remains."""
+    """Restore a folder that was to be replaced, unless something took its place; then remove its remains."""
     old = _old(folder)
     if not os.path.lexists(old):
         return
@@ -241,16 +233,16 @@ class StagedUpload(StagedFolder):
 
 
 def already_there(target: Place) -> InputError:
-    """The error for a place that exists and is not overwritten."""
+    """Return the error for a place that exists and is not overwritten."""
     return InputError("already exists", where=str(target), hint="choose another place or remove it")
 
 
 @contextmanager
 def staged_folder(target: Location) -> Iterator[StagedFolder]:
-    """A :class:`StagedFolder` that is removed unless it is committed inside the context.
+    """Open a :class:`StagedFolder` that is removed unless it is committed inside the context.
 
-    Remains of killed processes of this machine for the same target are removed first. Folders for a store
-    are built in the temporary folder of this machine, which must have room for them.
+    Remains of killed processes of this machine for the same target are removed first. Folders for a store are
+    built in the temporary folder of this machine, which must have room for them.
     """
     final = place_of(target)
     if isinstance(final, Path):
@@ -279,7 +271,7 @@ def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[N
 
 
 def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
-    """The error for a full disk, with the needed (if known) and the free space."""
+    """Return the error for a full disk, with the needed (if known) and the free space."""
     if isinstance(target, URLPlace):
         return _no_room_to_stage(target, needed_bytes)
     free = free_bytes(target)
@@ -302,7 +294,7 @@ def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
 
 
 def free_bytes(target: Path) -> int:
-    """Free bytes on the file system of the nearest existing parent of ``target``."""
+    """Return free bytes on the file system of the nearest existing parent of ``target``."""
     place = target
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -310,7 +302,7 @@ def free_bytes(target: Path) -> int:
 
 
 def fsync_tree(folder: Path) -> None:
-    """Flush a folder and everything below it to the disk, see :func:`flushed`."""
+    """Flush a folder and everything below it to disk, see :func:`flushed`."""
     if not _FLUSHED.get():
         return
     for root, _, files in os.walk(folder):
@@ -326,7 +318,7 @@ def _fsync(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # some network file systems cannot flush a folder; the rename itself is all they offer
+        # some network file systems cannot flush a folder
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
@@ -334,12 +326,8 @@ def _fsync(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names in one step; False if the system or file system cannot.
-
-    Raises
-    ------
-    FileNotFoundError
-        If one of them is gone.
+    """Swap two names atomically; False if the system or file system cannot. FileNotFoundError if one is
+    gone.
     """
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
@@ -368,8 +356,8 @@ def _host() -> str:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove partial folders for ``target`` of dead processes of this machine; restore a folder that one of
-    them was about to replace.
+    """Remove partial folders for ``target`` of dead processes of this machine; restore a folder that one
+    of them was about to replace.
     """
     if not target.parent.is_dir():
         return
@@ -380,13 +368,13 @@ def _remove_stale(target: Path) -> None:
 
 
 def _token() -> str:
-    """A name for a folder of this process that :func:`_orphans` recognises once the process is gone."""
+    """Return a name for a folder of this process that :func:`_orphans` recognises after the process ends."""
     born = f".{ticks}" if (ticks := birth(os.getpid())) else ""
     return f"{_host()}-{os.getpid()}{born}-{secrets.token_hex(4)}"
 
 
 def _orphans(parent: Path, prefix: str) -> list[Path]:
-    """Remains of dead processes of this machine in a folder: names of ``prefix`` and a token."""
+    """Return folders that dead processes of this machine left: names of ``prefix`` and a token."""
     pattern = re.compile(
         rf"{re.escape(f'{prefix}{_host()}-')}(?P<pid>[0-9]+)([.](?P<born>[0-9]+))?-[0-9a-f]{{8}}(-old)?"
     )
@@ -396,7 +384,7 @@ def _orphans(parent: Path, prefix: str) -> list[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder in this host's ``TMPDIR``, removed with the context; after a kill, by this user's next fit."""
+    """Open a folder in ``TMPDIR``, removed with the context; after a kill, by this user's next fit."""
     remove_orphans()
     path = Path(tempfile.gettempdir(), f"{_temporary()}{_token()}")
     path.mkdir(mode=0o700)
@@ -415,7 +403,7 @@ def remove_orphans() -> None:
 
 
 def _temporary() -> str:
-    # containers that share the folder, and the name of their host, do not see each other's processes
+    # containers that share the folder and host name do not see each other's processes
     try:
         return f"distkern-{os.stat('/proc/self/ns/pid').st_ino}-"
     except OSError:
@@ -433,8 +421,8 @@ def put_file(file: Path, target: URLPlace) -> None:
 def replace_folder(folder: Path, target: URLPlace) -> None:
     """Upload all files of a folder in place of the present objects.
 
-    Between the first removal and the last mark the target is not complete; a process that dies then leaves a
-    folder that does not count.
+    Between the first removal and the last mark the target is incomplete; if the process dies then, the folder
+    does not count.
     """
     sign = target / _BEING_WRITTEN
     sign.write_bytes(b"")
@@ -454,13 +442,13 @@ def replace_folder(folder: Path, target: URLPlace) -> None:
 
 
 def _remove_objects(place: URLPlace) -> None:
-    # a store may still list removed objects
+    # stores may still list removed objects
     with suppress(FileNotFoundError):
         ask(place.url, lambda system, path: system.rm(path, recursive=True))
 
 
 def is_left_over(target: URLPlace) -> bool:
-    """Whether a writer died, or is at work, at an incomplete place."""
+    """Whether an incomplete place is under construction or was left by a writer that died."""
     return (target / _BEING_WRITTEN).is_file()
 
 

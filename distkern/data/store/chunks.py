@@ -1,4 +1,4 @@
-"""Checksums of chunks, the files that chunks lie in, and the error for those that are damaged."""
+"""Checksums and paths of chunks, and the error for damaged ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ CRC_BYTES = 4
 
 
 def crc32c(values: NDArray[Any], start: int = 0) -> int:
-    """crc32c of the bytes of a contiguous array, continuing from ``start``."""
+    """Return the crc32c of the bytes of a contiguous array, continuing from ``start``."""
     return int(google_crc32c.extend(start, values))
 
 
 def chunk_key(number: int, n_dimensions: int = 1) -> str:
-    """Path of a chunk in the folder of an array with chunks of whole rows, zarr v3's default."""
+    """Return the path of a chunk in an array with chunks of whole rows, zarr v3's default."""
     return "/".join(("c", str(number), *["0"] * (n_dimensions - 1)))
 
 
 def damaged(what: str, where: Place | str) -> CorruptDataError:
-    """The error for changed stored data."""
-    return CorruptDataError(what, where=str(where), hint="make it again or restore it from a copy")
+    """Return the error for changed stored data."""
+    return CorruptDataError(what, where=str(where), hint="recreate it or restore it from a copy")

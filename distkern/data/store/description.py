@@ -20,23 +20,23 @@ Described = TypeVar("Described")
 
 
 def fingerprint(content: Mapping[str, Any]) -> str:
-    """SHA-256, in hexadecimal, of the content as JSON with sorted keys, no spaces and ASCII only."""
+    """Return the SHA-256 in hexadecimal of the content as ASCII JSON with sorted keys and no spaces."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with its ``fingerprint``, as :meth:`Description.unseal` expects."""
+    """Return the content with its ``fingerprint``, as :meth:`Description.unseal` expects."""
     return {**content, "fingerprint": fingerprint(content)}
 
 
 def as_read(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content after a round trip through JSON: lists for tuples, strings for keys."""
+    """Return the content after a round trip through JSON: lists for tuples, strings for keys."""
     return cast("dict[str, Any]", json.loads(json.dumps(content)))
 
 
 def plain(value: Any) -> Any:
-    """A numpy scalar as a number; None for a non-finite number."""
+    """Return a numpy scalar as a number; None for a non-finite number."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -58,12 +58,9 @@ def json_object(text: str | bytes) -> dict[str, Any]:
 def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
     """Build the dataclass ``kind`` from ``content``; other keys are ignored.
 
-    Raises
-    ------
-    ValueError
-        Naming the first key that is missing or has the wrong type.
+    Raises :class:`ValueError`, naming the first key that is missing or has the wrong type.
     """
-    # here, so that workers, which are sent what was read, do not load it
+    # imported here, as workers receive objects and never need it
     from pydantic import ValidationError
 
     try:
@@ -73,7 +70,7 @@ def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
         key = ".".join(map(str, first["loc"]))
         raise ValueError(f"{key or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
     except ArithmeticError as error:
-        # raised by what a class computes from its fields, such as a size of 0 or one too large
+        # raised by computations in the class, for instance with a size of 0
         raise ValueError(str(error)) from None
 
 
@@ -102,17 +99,17 @@ class Description:
     again: str
 
     def seal(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The content with type, version and ``fingerprint``."""
-        # through JSON first: the fingerprint is of what a reader will find
+        """Return the content with type, version and ``fingerprint``."""
+        # through JSON first, as the fingerprint covers what a reader finds
         kind: Mapping[str, Any] = {"encoding-type": self.encoding, "encoding-version": self.version}
         return sealed(as_read({**kind, **content}))
 
     def text(self, content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
-        """The text of a file with the sealed content."""
+        """Return the text of a file with the sealed content."""
         return json.dumps(self.seal(content), indent=1, ensure_ascii=ensure_ascii) + "\n"
 
     def load(self, file: Place) -> tuple[dict[str, Any], str]:
-        """As :meth:`open`, from a file.
+        """Open the file as :meth:`open` does a text.
 
         Raises
         ------
@@ -130,19 +127,15 @@ class Description:
         return self.open(text, str(file))
 
     def open(self, text: str | bytes, where: str) -> tuple[dict[str, Any], str]:
-        """The sealed content of a text, and its fingerprint; raises as :meth:`unseal`."""
+        """Return the sealed content of a text, and its fingerprint; raises as :meth:`unseal`."""
         content = self.parse(text, where)
         return content, self.unseal(content, where)
 
     def unseal(self, content: dict[str, Any], where: str) -> str:
         """Check type, version and fingerprint; remove the fingerprint from ``content`` and return it.
 
-        Raises
-        ------
-        InputError
-            If it describes something else, or another version wrote it.
-        CorruptDataError
-            If it was changed.
+        Raises :class:`InputError` if it describes something else, or another version wrote it; and
+        :class:`CorruptDataError` if it was changed.
         """
         if content.get("encoding-type") != self.encoding:
             raise InputError(f"not {self.noun} of distkern", where=where, hint=self.again)
@@ -160,21 +153,21 @@ class Description:
         return cast(str, stored)
 
     def read(self, kind: type[Described], content: Mapping[str, Any], where: str) -> Described:
-        """:func:`described`, with a :class:`CorruptDataError` that names the place."""
+        """Call :func:`described`, with a :class:`CorruptDataError` that names the place."""
         try:
             return described(kind, content)
         except ValueError as error:
             raise self.damaged(str(error), where) from None
 
     def parse(self, text: str | bytes, where: str) -> dict[str, Any]:
-        """:func:`json_object`, with a :class:`CorruptDataError` that names the place."""
+        """Call :func:`json_object`, with a :class:`CorruptDataError` that names the place."""
         try:
             return json_object(text)
         except ValueError as error:
             raise self.damaged(str(error), where) from None
 
     def damaged(self, why: str, where: str) -> CorruptDataError:
-        """The error for a changed description."""
+        """Return the error for a changed description."""
         return CorruptDataError(
             f"the description of {self.noun} is damaged ({why})", where=where, hint=self.again
         )

@@ -1,4 +1,4 @@
-"""Results of many tasks in one folder, each written by the process that made it."""
+"""Results of many tasks in one folder, each written by the process that computed it."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class _PartDescription:
 
 
 class _Parts(SharedFolder):
-    """Results by task number, as a store of :class:`~distkern.passes.Each`.
+    """Results by task number, a store of :class:`~distkern.passes.Each`.
 
     A part's description is written last, so the part is complete or absent.
 
     Parameters
     ----------
-    of : identity of the parts (data, job, pass); other parts do not count and are replaced
+    of : identity of the parts (data, job, pass); parts of others do not count and are replaced
     stays : they outlive the process
     """
 
@@ -77,7 +77,7 @@ class _Parts(SharedFolder):
         self._of, self._stays = of, stays
 
     def records(self) -> dict[int, dict[str, Any]]:
-        """The records of complete parts; damaged parts are left out."""
+        """Return the records of complete parts; damaged parts are left out."""
         found = {}
         for file in self.folder.iterdir():
             if file.suffix == ".json":
@@ -121,18 +121,14 @@ class ArrayParts(_Parts):
         check_arrays(self.folder / f"{part.number}", fingerprint=part.arrays)
 
     def fingerprint(self, number: int) -> str:
-        """The identity of a part's arrays, for :class:`StoredParts`."""
+        """Return the identity of a part's arrays, for :class:`StoredParts`."""
         return self._part(self.folder / f"{number}.json").arrays
 
     def load(self, number: int) -> dict[str, NDArray[Any]]:
         """Read the arrays of a part.
 
-        Raises
-        ------
-        InputError
-            If it does not exist.
-        CorruptDataError
-            If anything in it is missing or changed.
+        Raises :class:`InputError` if it does not exist and :class:`CorruptDataError` if anything in it is
+        missing or changed.
         """
         file = self.folder / f"{number}.json"
         if not file.exists():
@@ -186,14 +182,10 @@ class SlicedParts(_Parts):
             return self._describe(number, record)
 
     def slices(self, place: int, numbers: Iterable[int]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Slice ``place`` of several parts, in the order of their numbers.
+        """Yield slice ``place`` of several parts, in the order of their numbers.
 
-        Raises
-        ------
-        InputError
-            If this process does not see the folder.
-        CorruptDataError
-            If a part is missing or changed.
+        Raises :class:`InputError` if this process does not see the folder and :class:`CorruptDataError` if a
+        part is missing or changed.
         """
         if not self.is_here():
             raise InputError(
@@ -205,7 +197,7 @@ class SlicedParts(_Parts):
             yield self._slice(place, number)
 
     def offsets(self, number: int) -> NDArray[np.int64]:
-        """The offsets of a part from its table of slices, which is checked when a slice is read."""
+        """Return the offsets of a part from its table of slices, which is checked when a slice is read."""
         file = self._file(number)
         try:
             first = np.frombuffer(read_range(file, 0, _ENTRY.itemsize), dtype=_ENTRY)
@@ -221,7 +213,7 @@ class SlicedParts(_Parts):
         try:
             entry = np.frombuffer(read_range(file, low, low + _ENTRY.itemsize), dtype=_ENTRY)
             if len(entry) != 1 or int(entry[0]["check"]) != self._checksum(number, place, entry[0]):
-                raise chunks.damaged("its table of slices is damaged, or of another run", file)
+                raise chunks.damaged("its table of slices is damaged, or from another run", file)
             start, stop = int(entry[0]["start"]), int(entry[0]["stop"])
             content = np.frombuffer(read_range(file, start, stop), dtype=np.uint8)
         except FileNotFoundError:
@@ -234,14 +226,14 @@ class SlicedParts(_Parts):
         return {name: np.ascontiguousarray(rows[name]) for name in self._row.names or ()}
 
     def _check(self, part: _PartDescription) -> None:
-        # the first entry says how long the table is, and is itself checked with the first slice
+        # the first entry holds the length of the table, and is checked with the first slice
         self._slice(0, part.number)
         for place in range(1, len(self.offsets(part.number)) - 1):
             self._slice(place, part.number)
 
     def _checksum(self, number: int, place: int, entry: Any) -> int:
-        whose = np.frombuffer(f"{self._of}/{number}/{place}".encode(), dtype=np.uint8)
-        return chunks.crc32c(np.frombuffer(entry.tobytes()[:-4], dtype=np.uint8), chunks.crc32c(whose))
+        owner = np.frombuffer(f"{self._of}/{number}/{place}".encode(), dtype=np.uint8)
+        return chunks.crc32c(np.frombuffer(entry.tobytes()[:-4], dtype=np.uint8), chunks.crc32c(owner))
 
     def _file(self, number: int) -> Place:
         return self.folder / f"{number}.rows"
@@ -261,13 +253,13 @@ class StoredParts:
     fingerprints: tuple[str, ...]
 
     def missing(self) -> Place | None:
-        """The first missing part; existing ones are not read."""
-        there = {entry.name for entry in self.folder.iterdir()} if self.folder.is_dir() else set()
-        numbers = (number for number in range(len(self.fingerprints)) if str(number) not in there)
-        return next((self.folder / f"{number}" for number in numbers), None)
+        """Return the first missing part, without reading the others; None if all exist."""
+        present = {entry.name for entry in self.folder.iterdir()} if self.folder.is_dir() else set()
+        parts = map(str, range(len(self.fingerprints)))
+        return next((self.folder / part for part in parts if part not in present), None)
 
     def load(self, number: int) -> dict[str, NDArray[Any]]:
-        """The arrays of a part; raises as :func:`~distkern.data.store.arrays.load_arrays`."""
+        """Return the arrays of a part; raises as :func:`~distkern.data.store.arrays.load_arrays`."""
         return load_arrays(self.folder / f"{number}", fingerprint=self.fingerprints[number])
 
     @property
@@ -276,7 +268,7 @@ class StoredParts:
         return sum(array_bytes(self.folder / f"{number}") for number in range(len(self.fingerprints)))
 
     def loaded(self) -> HeldParts:
-        """All parts in memory; raises as :meth:`load`."""
+        """Return all parts in memory; raises as :meth:`load`."""
         return HeldParts(tuple(self.load(number) for number in range(len(self.fingerprints))))
 
 
@@ -287,7 +279,7 @@ class HeldParts:
     arrays: tuple[Mapping[str, NDArray[Any]], ...]
 
     def load(self, number: int) -> Mapping[str, NDArray[Any]]:
-        """The arrays of a part."""
+        """Return the arrays of a part."""
         return self.arrays[number]
 
 

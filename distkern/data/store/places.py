@@ -24,7 +24,7 @@ from distkern.data.store._file_systems import ask
 
 #: the objects that make a folder of a store whole; of several, the last one does
 MARKS = ("zarr.json", "manifest.json", "model.json")
-#: bytes of the largest description or list of metrics that is read; a sparse file of any size takes no disk
+#: largest description or list of metrics to read, in bytes; a sparse file of any size takes no disk
 MOST_READ = 2**30
 
 
@@ -32,12 +32,12 @@ MOST_READ = 2**30
 class URLPlace:
     """An object of a store, or the folder of all objects below its name.
 
+    Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.core.errors.StoreError` when the
+    store does not answer and :class:`~distkern.core.errors.InputError` when it refuses.
+
     Attributes
     ----------
     url : without password, query and final slash
-
-    Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.core.errors.StoreError` when the
-    store does not answer and :class:`~distkern.core.errors.InputError` when it refuses.
     """
 
     url: str
@@ -86,7 +86,7 @@ class URLPlace:
         return info is not None and info["type"] == "directory"
 
     def iterdir(self) -> Iterator[URLPlace]:
-        """The direct entries in order; none if there is no such folder."""
+        """Yield the direct entries in order; none if there is no such folder."""
         try:
             own, found = ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
         except (FileNotFoundError, NotADirectoryError):
@@ -117,9 +117,6 @@ class URLPlace:
         """Replace the object atomically."""
         return self.write_bytes(data.encode(encoding))
 
-    def touch(self) -> None:
-        self.write_bytes(b"")
-
     def unlink(self, missing_ok: bool = False) -> None:
         try:
             ask(self.url, lambda system, path: system.rm_file(path))
@@ -140,12 +137,9 @@ Location: TypeAlias = str | os.PathLike[str] | URLPlace
 
 
 def place_of(where: Location) -> Place:
-    """The place of a path or a URL; ``file://`` becomes a path.
+    """Return the place of a path or a URL; ``file://`` becomes a path.
 
-    Raises
-    ------
-    InputError
-        If the URL has a password or a query.
+    Raises :class:`InputError` if the URL has a password or a query.
     """
     if isinstance(where, (URLPlace, Path)):
         return where
@@ -158,22 +152,21 @@ def place_of(where: Location) -> Place:
         return Path(path)
     if "?" in text:
         raise InputError(
-            "has a question mark in it",
+            "contains a question mark",
             where=redact_urls(text),
-            hint="give the URL of a folder or an object of a store, and what else the store needs to know in "
-            "the environment",
+            hint="give the URL of a folder or object, and set the store's options in the environment",
         )
     return URLPlace(text.rstrip("/"))
 
 
 def absolute(where: Location) -> Place:
-    """The absolute place, valid in a process with another working folder."""
+    """Return the absolute place, valid in a process with another working folder."""
     place = place_of(where)
     return place if isinstance(place, URLPlace) else Path(os.path.abspath(os.path.expanduser(place)))
 
 
 def resolved(where: Location) -> Place:
-    """The :func:`absolute` place with links followed, so that replacing it keeps the link."""
+    """Return the :func:`absolute` place with links followed, so that replacing it keeps the link."""
     place = absolute(where)
     return place if isinstance(place, URLPlace) else Path(os.path.realpath(place))
 
@@ -190,12 +183,7 @@ class NotAFileError(OSError):
 def size_of_file(place: Place) -> int:
     """Return the size of a file or object in bytes.
 
-    Raises
-    ------
-    FileNotFoundError
-        If it does not exist.
-    NotAFileError
-        If it is something else.
+    Raises :class:`FileNotFoundError` if it does not exist and :class:`NotAFileError` if it is something else.
     """
     if isinstance(place, Path):
         status = place.stat()
@@ -206,8 +194,8 @@ def size_of_file(place: Place) -> int:
 
 
 def modified(place: Place) -> float:
-    """Modification time of a file or object in seconds since 1970, by the clock of its disk or store;
-    infinite if a store has none.
+    """Return the modification time of a file or object in seconds since 1970, by the clock of its disk or
+    store; infinite if a store has none.
     """
     if isinstance(place, Path):
         return place.stat().st_mtime
@@ -218,24 +206,24 @@ def modified(place: Place) -> float:
 
 
 def read_file(place: Place) -> bytes:
-    """Read a file or object that somebody else may have written; raises as :func:`size_of_file`, also beyond
-    :data:`MOST_READ` bytes.
+    """Read a file or object that others may have written; raises as :func:`size_of_file`, also for more
+    than :data:`MOST_READ` bytes.
     """
-    # an object of a store is none of these, and its size would be another request
+    # an object of a store is always a regular file, and asking for its size takes a request
     if isinstance(place, Path) and size_of_file(place) > MOST_READ:
         raise NotAFileError(errno.EFBIG, os.strerror(errno.EFBIG), str(place))
     return place.read_bytes()
 
 
 def size_of_tree(place: Place) -> int:
-    """Bytes of all files below."""
+    """Return the bytes of all files below a place."""
     if isinstance(place, Path):
         return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
     return int(ask(place.url, lambda system, path: system.du(path)))
 
 
 def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
-    """Read bytes ``start : stop`` of a file or object; fewer if it ends before."""
+    """Read bytes ``start : stop`` of a file or object; fewer if it ends earlier."""
     if isinstance(place, Path):
         size_of_file(place)
         with open(place, "rb") as file:
@@ -248,13 +236,9 @@ def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
 def create_exclusively(place: Place, text: str) -> None:
     """Create a file that must not exist; of several processes that try at once, one succeeds.
 
-    Stores with a conditional put decide it themselves (S3: ``If-None-Match``). In others the object is looked
-    up before and read again after. ``text`` must be unique to the caller.
-
-    Raises
-    ------
-    FileExistsError
-        If it exists.
+    Stores with a conditional put ensure this themselves (S3: ``If-None-Match``). In others the object is
+    looked up before and read again after. ``text`` must be unique to the caller. Raises
+    :class:`FileExistsError` if the file exists.
     """
     if isinstance(place, Path):
         descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
@@ -269,7 +253,7 @@ def create_exclusively(place: Place, text: str) -> None:
     try:
         ask(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
     except FileExistsError:
-        # the answer to the first of several tries may have been lost, and not the try
+        # an earlier try of ours may have succeeded and only its answer been lost
         if place.read_bytes() != content:
             raise
     except FileNotFoundError as error:
@@ -299,5 +283,5 @@ def is_whole(folder: Place) -> bool:
 
 
 def no_bucket(place: URLPlace) -> InputError:
-    """The error for a place in a bucket that does not exist."""
+    """Return the error for a place in a bucket that does not exist."""
     return InputError("cannot be written: there is no such bucket", where=str(place), hint="check the URL")

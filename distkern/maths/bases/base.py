@@ -1,25 +1,25 @@
-"""The base class of bases: functions phi_1 .. phi_r of a model f(x) = sum_k coef_k phi_k(x).
+"""The base class of bases: the functions phi_1 .. phi_r of a model f(x) = sum_k coef_k phi_k(x).
 
 A basis (:class:`AbstractBasis`) must give:
 
     size, dtype                   the number of functions, and the dtype of their values
     fill                          the values of a tile of rows
 
-It may give, where it can do better than by tiles of values:
+It may give, to avoid tiles of values:
 
     fill_and_find                 the values, and for each row the function of largest value
     combine, values, column_tiles, columns    f of rows, and values of all or some functions
-    cheap_values, outward, inward     functions that cost less, and the matrix F with Phi = P F
+    cheap_values, outward, inward     cheaper functions, and the matrix F with Phi = P F
     transposed, gradient, row_squares     sums over rows
-    squared_norms, metric_product, add_metric     the norm of models, where it is not the Euclidean one
-    over                          a group of rows whose columns are the functions
+    squared_norms, metric_product, add_metric     the norm of models, if it is not Euclidean
+    over                          a group of rows with the functions as columns
 
-It may give, of what it takes:
+It may give, about its costs:
 
-    is_wide, tile_rows, strip_rows    rows that are worked on at once
+    is_wide, tile_rows, strip_rows    rows that are processed at once
     process_bytes, norm_bytes, workspace_bytes, combining_bytes, is_compiled    memory
-    n_constant                    how many functions are constant
-    digest                        what tells whether another installation draws the same functions
+    n_constant                    number of constant functions
+    digest                        a fingerprint of the functions, to compare installations
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from distkern.maths.bases.gram import GRAM_ROWS, GramSum
 #: slopes (n_rows, n_outputs) of some rows at their predictions
 SlopesAt: TypeAlias = Callable[[slice, Floats], Floats]
 
-#: predictions that are worked on at once: temporaries then stay below 64 KiB, from where on the allocator of
-#: a worker under a nanny maps them anew each time
+#: predictions processed at once: temporaries then stay below 64 KiB, above which the allocator of a worker
+#: under a nanny maps them anew each time
 STRIP_NUMBERS = 2**14
 
 _TILE_BYTES = 512 * 1024
-#: of tiles whose values are made by products: as many rows as fit the first, but not fewer than the second
+#: bytes and least rows of a tile whose values are matrix products
 _WIDE_TILE_BYTES = 2 * 2**20
 WIDE_TILE_ROWS = 128
 
@@ -66,9 +66,9 @@ WeightsOf: TypeAlias = Callable[[Tile], Iterable[NDArray[np.float64] | None]]
 class AbstractBasis(ABC):
     """A picklable set of ``size`` functions, evaluated tile by tile."""
 
-    #: values are made by products of matrices, which few rows slow down
+    #: whether values are matrix products, which are slow for few rows
     is_wide: ClassVar[bool] = False
-    #: how many of the functions, the last ones, are the constant 1, which no norm counts
+    #: number of trailing functions that are the constant 1, which no norm counts
     n_constant: int = 0
 
     @property
@@ -86,21 +86,21 @@ class AbstractBasis(ABC):
         """Write the values of one tile of rows into ``values`` (n_rows, size)."""
 
     def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
-        """Write the values, and into ``nearest`` for each row the function of largest value."""
+        """Write the values, and each row's function of largest value into ``nearest``."""
         self.fill(features, values)
         greatest(values, into=nearest)
 
     @property
     def tile_rows(self) -> int:
-        """Rows of a tile: as many as keep it in a core's second-level cache.
+        """Rows of a tile: as many as fit a core's second-level cache.
 
-        It depends on the basis only, never on workers or memory, because the bits of a matrix product
-        can depend on the shape.
+        The number depends on the basis only, never on workers or memory, since the bits of a matrix product
+        can depend on its shape.
         """
         return (rows_of_wide_tile if self.is_wide else rows_of_tile)(self.size, self.dtype.itemsize)
 
     def strip_rows(self, n_outputs: int) -> int:
-        """Rows that are predicted at once: whole tiles with at most 2^14 predictions."""
+        """Rows predicted at once: whole tiles with at most 2^14 predictions."""
         return self.tile_rows * max(1, STRIP_NUMBERS // (n_outputs * self.tile_rows))
 
     def tiles(
@@ -110,12 +110,11 @@ class AbstractBasis(ABC):
         nearest: NDArray[np.intp] | None = None,
         tile_rows: int | None = None,
     ) -> Iterator[Tile]:
-        """The basis values of all rows of ``features``, a tile at a time.
+        """Yield the basis values of all rows of ``features``, a tile at a time.
 
-        They are written into the rows of ``into`` (n_rows, size) if given, else into one reused buffer.
-        The tiles, and so the bits, are the same. ``nearest`` (n_rows,), if given, receives for each row the
-        basis function of largest value, which costs an eighth more. ``tile_rows``, if given, is taken instead
-        of the basis's own.
+        Values go into the rows of ``into`` (n_rows, size) if given, else into one reused buffer, with the
+        same tiles and bits. ``nearest`` (n_rows,), if given, receives each row's function of largest value,
+        at an eighth more time. ``tile_rows`` overrides the basis's own.
         """
         tile_rows = tile_rows or self.tile_rows
         for start in range(0, features.shape[0], tile_rows):
@@ -137,14 +136,14 @@ class AbstractBasis(ABC):
         return values
 
     def values(self, features: Rows) -> Rows:
-        """Phi of a few rows, (n_rows, size): in an array of its own, or the rows themselves."""
+        """Phi of a few rows, (n_rows, size), in a new array, or the rows themselves."""
         values: Floats = np.empty((features.shape[0], self.size), dtype=self.dtype)
         for _ in self.tiles(features, into=values):
             pass
         return values
 
     def cheap_values(self, features: Rows) -> Rows:
-        """P of a few rows with Phi = P F: the functions themselves, F = I, unless others cost less."""
+        """P of a few rows with Phi = P F: Phi itself, unless other functions are cheaper."""
         return self.values(features)
 
     def outward(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -165,13 +164,12 @@ class AbstractBasis(ABC):
     ) -> NDArray[np.float64]:
         """Phi' g, (size, n_slopes), for the slopes g at f = Phi coef, which depend on f.
 
-        Values are made once and used for both, a tile at a time; nothing of the size of rows times functions
-        exists.
+        Values are computed once and used for both, a tile at a time; no (n_rows, size) array exists.
 
         Parameters
         ----------
         coefficients : (size, n_outputs), or (0, n_outputs) for slopes that do not depend on f
-        slopes : function of (rows, f (n_rows, n_outputs)), called for all rows, in order; f may change later
+        slopes : function of (rows, f (n_rows, n_outputs)), called for all rows in order; f may be overwritten
         n_slopes : slopes of a row; None: n_outputs
         """
         narrow = np.asarray(coefficients, dtype=self.dtype)
@@ -190,9 +188,9 @@ class AbstractBasis(ABC):
 
         Parameters
         ----------
-        weigh : of each tile, in order, the weights of its rows, (n_rows,) or None for 1, for each matrix; it
-            may look at the values, and leaves them as they are
-        strip : first and end of the columns that are wanted; None for all
+        weigh : function of a tile, called in order, that returns for each matrix the weights (n_rows,) of the
+            tile's rows, or None for 1; it must not change the tile's values
+        strip : first and end column to compute; None for all
         """
         sums = [GramSum(self.size, *(strip or ())) for _ in range(n_matrices)]
         for tile in self.tiles(features, tile_rows=GRAM_ROWS):
@@ -208,7 +206,7 @@ class AbstractBasis(ABC):
         return found
 
     def norm_squares(self, features: Rows) -> NDArray[np.float64]:
-        """z' M^-1 z of each row for its values z but a constant one, or an upper bound of it; M is that of
+        """z' M^-1 z of each row, or an upper bound, for the values z without constants and the M of
         :meth:`metric_product`.
         """
         return self.row_squares(features)
@@ -216,26 +214,27 @@ class AbstractBasis(ABC):
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
         """|w|^2 for each of the outputs, (n_outputs,), for coefficients (size, n_outputs).
 
-        The Euclidean norm of the coefficients, unless the basis functions are elements of a space of their
-        own. ``exact``: in float64, whatever the dtype of the basis.
+        The Euclidean norm of the coefficients, unless the functions are elements of another space. ``exact``:
+        in float64, whatever the dtype of the basis.
         """
         columns = np.asarray(coefficients, dtype=np.float64)
         norms: NDArray[np.float64] = np.square(columns).sum(axis=0)
         return norms
 
     def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """M coef, (size, n_outputs), of the norm |w|^2 = coef' M coef of models; M is I unless said."""
+        """M coef, (size, n_outputs), for the norm |w|^2 = coef' M coef of models; by default M = I."""
         return coefficients
 
     def add_metric(self, matrices: Sequence[NDArray[np.float64]], weight: float) -> None:
-        """matrix += weight M, (size, size), to each of some."""
+        """Add weight M, (size, size), to each matrix."""
         for matrix in matrices:
             matrix[np.diag_indices(self.size)] += weight
 
     def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
-        """Values of some runs of consecutive functions at all rows: the number of a run, and a tile of it.
+        """Yield the number of each run of consecutive functions with tiles of its values at all rows.
 
-        Each overwrites the last. The rows of a run come in order; at most a tile of all functions exists.
+        Each tile overwrites the last. The rows of a run come in order; at most a tile of all functions
+        exists.
         """
         for tile in self.tiles(features):
             for number, run in enumerate(runs):
@@ -246,20 +245,20 @@ class AbstractBasis(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no single columns")
 
     def over(self, group: AbstractGroup) -> AbstractGroup:
-        """A group whose columns are the basis functions at its rows; its rows are rows of the data."""
+        """A group with the basis functions as columns; its rows remain rows of the data."""
         return FunctionGroup(group, self)
 
     def digest(self) -> str | None:
-        """What tells whether another installation draws the same functions, to be stored with a model."""
+        """A fingerprint of the functions, stored with a model; None if they cannot vary."""
         return None
 
     def check_digest(self, stored: str | None, *, written_with: str, where: str) -> None:
-        """Refuse a model whose functions this installation does not draw alike.
+        """Refuse a model whose functions this installation draws differently.
 
         Parameters
         ----------
-        stored : what :meth:`digest` gave when the model was written
-        written_with : version of numpy then
+        stored : :meth:`digest` when the model was written
+        written_with : version of numpy at that time
         where : the model
 
         Raises
@@ -272,17 +271,17 @@ class AbstractBasis(ABC):
                 f"its random features, written with numpy {written_with}, are drawn differently by numpy "
                 f"{np.__version__} or by this version of SciPy",
                 where=where,
-                hint=f"install numpy {written_with}, or train it again",
+                hint=f"install numpy {written_with}, or train the model again",
             )
 
     @property
     def process_bytes(self) -> int:
-        """Bytes that a process loads once to evaluate the basis, compiled loops apart."""
+        """Bytes that a process loads once to evaluate the basis, excluding compiled loops."""
         return 0
 
     @property
     def norm_bytes(self) -> int:
-        """What the norm of a combination takes, tiles of values apart."""
+        """Bytes for the norm of a combination, excluding tiles of values."""
         return 0
 
     @property
@@ -291,16 +290,16 @@ class AbstractBasis(ABC):
         return False
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        """Bytes that :meth:`tiles` takes in a thread for rows of ``row_numbers``, ``n_rows`` a tile."""
+        """Bytes of :meth:`tiles` in a thread, for rows of ``row_numbers`` and ``n_rows`` rows a tile."""
         return (n_rows or self.tile_rows) * row_bytes(self.size, row_numbers, self.dtype.itemsize)
 
     def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        """Bytes that :meth:`combine` takes in a thread, coefficients and results apart."""
+        """Bytes of :meth:`combine` in a thread, excluding coefficients and results."""
         return self.workspace_bytes(row_numbers, n_rows)
 
 
 class FunctionGroup(AbstractGroup):
-    """The functions of a basis at a group: columns are computed from all its rows, rows are the data's.
+    """The functions of a basis as columns of a group, whose rows remain the data's.
 
     Parameters
     ----------
@@ -332,22 +331,22 @@ class FunctionGroup(AbstractGroup):
 
 
 def rows_of_tile(size: int, itemsize: int) -> int:
-    """Rows of a tile of functions that are made one by one."""
+    """Rows of a tile of functions that are evaluated one by one."""
     return min(max(_TILE_BYTES // (size * itemsize), 128), 1024)
 
 
 def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
-    """Bytes of a row of a tile of ``size`` functions, and of the row from which they are computed."""
+    """Bytes of a row of a tile of ``size`` functions and of the underlying row."""
     return (2 * size + row_numbers + 2) * itemsize
 
 
 def rows_of_wide_tile(size: int, itemsize: int) -> int:
-    """Rows of a tile of functions that are made by products, which slow down for fewer."""
+    """Rows of a tile of functions that are matrix products, which are slow for few rows."""
     return min(max(_WIDE_TILE_BYTES // (size * itemsize), WIDE_TILE_ROWS), 1024)
 
 
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:
-    """out = values @ columns; for two or three columns one by one, which takes half as long (measured)."""
+    """out = values @ columns, one by one for two or three columns, in half the time (measured)."""
     if columns.shape[1] in (2, 3):
         for column in range(columns.shape[1]):
             out[:, column] = values @ columns[:, column]
@@ -378,13 +377,13 @@ def add_transposed(values: Rows, slopes: Floats, total: NDArray[np.float64]) -> 
 
 
 class RowMapping(Protocol):
-    """What maps rows (n, d) to rows (n, d)."""
+    """An object that maps rows (n, d) to rows (n, d)."""
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike) -> Rows: ...
 
 
 class AbstractWrappedBasis(AbstractBasis):
-    """Functions computed from the functions of another basis, equally many and in the same precision.
+    """Functions computed from those of another basis, in the same number and precision.
 
     Parameters
     ----------
@@ -420,7 +419,7 @@ class AbstractWrappedBasis(AbstractBasis):
 
 
 class MappedBasis(AbstractWrappedBasis):
-    """phi(m(x)) of the functions phi of another basis, mapped a tile at a time.
+    """The functions phi(m(x)) for the functions phi of another basis, mapped a tile at a time.
 
     Parameters
     ----------
@@ -449,6 +448,6 @@ class MappedBasis(AbstractWrappedBasis):
         return self.inner.metric_product(coefficients)
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        # a tile in double precision, mapped, and as it is handed on
+        # a tile in double precision, mapped, and in the dtype of the basis
         mapped = 20 * (n_rows or self.tile_rows) * row_numbers
         return self.inner.workspace_bytes(row_numbers, n_rows) + mapped

@@ -1,4 +1,4 @@
-"""The functions of another basis and a last one that is 1, whose coefficient is an intercept."""
+"""The functions of another basis and a constant 1; the coefficient of the latter is an intercept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ConstantBasis(AbstractWrappedBasis):
         return self.inner.strip_rows(n_outputs)
 
     def fill(self, features: Rows, values: Floats) -> None:
-        # not every basis fills a part of wider rows
+        # not every basis can fill a part of wider rows
         own: Floats = scratch("beside a constant", (len(values), self.inner.size), self.dtype)
         self.inner.fill(features, own)
         copied(own, into=values[:, :-1])
@@ -125,11 +125,11 @@ class ConstantBasis(AbstractWrappedBasis):
 
 
 class ConstantCoordinates(Coordinates):
-    """The coordinates of another basis, and the coefficient of a constant as it is.
+    """The coordinates of another basis, and the unchanged coefficient of a constant.
 
     Parameters
     ----------
-    inner : of the other basis
+    inner : coordinates of the other basis
     """
 
     def __init__(self, inner: Coordinates) -> None:

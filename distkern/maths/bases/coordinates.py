@@ -1,4 +1,4 @@
-"""Coordinates in which the models over a basis are found: its functions, or better ones."""
+"""Coordinates for Newton's method over a basis: its functions, or better conditioned ones."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from distkern.maths.bases.linear import LinearBasis
 
 #: residuals of landmarks below this share of the largest kernel value are rounding, by the bytes of a number
 _CUT = {4: 1e-5, 8: 1e-13}
-#: what a product of values of mean square 1 is rounded by in a sum over all rows, for the root of r
+#: rounding of a product of values of mean square 1 in a sum over all rows, per root of r
 _NOISE = {4: 1e-6, 8: 1e-16}
-#: of the functions, those whose residuals may drown in it: steps make up for few directions
+#: share of the functions whose residuals may drown in rounding: steps make up for few directions
 _DROWNED = 0.02
-#: functions that are made orthonormal at once
+#: functions orthonormalised at once
 _PANEL = 256
-#: what damps a direction so many times as much as the rows bend it holds it where it is
+#: damping of this many times a direction's curvature keeps it at 0
 _HELD = 100.0
-#: of the squares of a column, those around its mean that are rounding
+#: share of a column's squares that is rounding around its mean
 _ROUNDING = 1e-9
-#: random vectors of which a trace is an average
+#: random vectors that a trace averages over
 _PROBES = 16
 
 
@@ -38,53 +38,53 @@ class Coordinates:
 
     Attributes
     ----------
-    basis : whose values are summed, and in whose norm coefficients c are regularised
+    basis : its values are summed, and its norm regularises the coefficients c
     """
 
     basis: AbstractBasis
-    #: the landmarks' order, on which they depend where rounding decides
+    #: the order of the landmarks, which may depend on rounding
     pivots: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __init__(self, basis: AbstractBasis) -> None:
         self.basis = basis
 
     def outward(self, own: Array) -> Array:
-        """T c, (size, n_outputs): the coefficients of the functions, for c."""
+        """T c, (size, n_outputs): the coefficients of the functions."""
         return own
 
     def inward(self, coefficients: Array) -> Array:
-        """c of coefficients that are T c."""
+        """c, for coefficients T c."""
         return coefficients
 
     def gradient(self, outer: Array) -> Array:
-        """T' g: the gradient in c, of the one in the coefficients."""
+        """T' g: the gradient in c, given g in the coefficients."""
         return outer
 
     def dual(self, gradient: Array) -> Array:
-        """M^-1 g, (size, n_outputs), for the M of the norm |w|^2 = c' M c."""
+        """M^-1 g, (size, n_outputs), with the norm |w|^2 = c' M c."""
         return gradient
 
     def trace(self, matrix: Array) -> float:
-        """trace(M^-1 A), |w|^2 = c' M c: of a Gram matrix A the sum of |z(x)|^2; about, where M is not I."""
+        """trace(M^-1 A): the sum of |z(x)|^2 for a Gram matrix A; approximate unless M = I."""
         return float(np.trace(matrix))
 
     def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
-        """The amount added to nu for a damped Gram matrix (size, size), and the weights d, (size, 1), of a
-        further sum_j d_j c_j^2 / 2; (0, 1) for none.
+        """The amount added to nu to damp a Gram matrix (size, size), and the weights d, (size, 1), of an
+        additional sum_j d_j c_j^2 / 2, or (0, 1).
         """
         return damping, np.zeros((0, 1))
 
 
 def holds_most(damping: float, squares: Array) -> bool:
-    """Whether adding this to the mean squares of columns keeps most nonzero columns at 0."""
+    """Whether adding ``damping`` to the mean squares of columns keeps most nonzero columns at 0."""
     there = squares[squares > 0]
     return bool(len(there)) and damping > _HELD * float(np.median(there))
 
 
 def spreads(squares: Array, sums: Array) -> Array:
-    """Squares of columns around their means, (size, 1), of the squares and sums of columns and a last one.
+    """Squares of columns around their means, (size, 1), given squares and sums of the columns.
 
-    The last column is constant, and keeps its own. What rounding leaves of another constant one is 0.
+    The last column is constant and keeps its square. Rounding in other constant columns is set to 0.
     """
     found: Array = squares - np.square(sums) / (float(sums[-1, 0]) or 1.0)
     found[found <= _ROUNDING * squares] = 0.0
@@ -93,7 +93,7 @@ def spreads(squares: Array, sums: Array) -> Array:
 
 
 class ColumnCoordinates(Coordinates):
-    """The coordinates of columns, which may be in units far apart, or far from 0, that no norm compares."""
+    """The coordinates of columns, which may have very different units or lie far from 0."""
 
     def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
         diagonal = matrix.diagonal()[:, None]
@@ -102,8 +102,8 @@ class ColumnCoordinates(Coordinates):
             spread = spreads(diagonal, matrix[-1][:, None])
         if not holds_most(damping, spread):
             return super().damping(matrix, damping)
-        # it would hold most columns where they are, so that each is damped in its own unit; one of which the
-        # rows have no number as the mean
+        # otherwise most columns would stay at 0, so damp each in its own unit, and columns of zeros like the
+        # mean
         mean = float(diagonal.mean())
         return 0.0, damping * np.where(spread > 0, spread / (mean or 1.0), 1.0)
 
@@ -111,17 +111,17 @@ class ColumnCoordinates(Coordinates):
 class KernelCoordinates(Coordinates):
     """Coordinates of kernels at landmarks, by a Cholesky factor K_PP = L L' with pivots (Higham 1990).
 
-    Landmarks P are linearly independent up to rounding; the others have coefficients 0. With
-    the first q of them, as many as it takes to see the last ones, the functions are
+    Landmarks P are linearly independent up to rounding; the others have coefficients 0. With the first q of
+    them, as many as are needed to resolve the last ones, the functions are
 
         z_1 = L_11^-1 k_1,    z_2 = D (k_2 - L_21 z_1),
 
-    orthonormal ones and residuals of norm 1: single precision sees both, where the Gram matrix of nearly
-    equal kernels is rounding in all directions but a few.
+    orthonormal ones and residuals of norm 1. Single precision resolves both, while the Gram matrix of nearly
+    equal kernels is rounding in all but a few directions.
 
     Parameters
     ----------
-    kernels : at r landmarks
+    kernels : kernels at r landmarks
 
     Raises
     ------
@@ -192,17 +192,17 @@ class KernelCoordinates(Coordinates):
         exact = float(np.trace(matrix[:first, :first]))
         if first == len(matrix):
             return exact
-        # by random signs (Hutchinson 1990): the inverse itself takes r^3 operations
+        # by random signs (Hutchinson 1990), since the inverse takes r^3 operations
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(matrix) - first, _PROBES))
         probes = solve_triangular(self._rest, signs, trans=1, lower=True)
         return exact + float(np.einsum("ij,ij->", probes, matrix[first:, first:] @ probes)) / _PROBES
 
 
 def _orthonormal(factor: Array, square: float, noise: float) -> int:
-    """q: as few as let the noise of the residuals' Gram matrix be less than the squared last residuals.
+    """q: the fewest functions for which noise in the residuals' Gram matrix is below the last residuals.
 
-    The mean square of a residual's values is taken to be the kernel's, ``square``, times the squared
-    share of its norm that is left.
+    The mean square of a residual's values is assumed to be the kernel's, ``square``, times the squared
+    remaining share of its norm.
     """
     columns = np.square(factor).sum(axis=0)
     left = np.cumsum(columns[::-1])[::-1] / np.arange(len(columns), 0, -1)
@@ -216,7 +216,7 @@ class OrthonormalKernels(AbstractBasis):
 
     Parameters
     ----------
-    kernels : at the landmarks P, in their order
+    kernels : kernels at the landmarks P, in their order
     factor : L
     first : q
     lengths : 1 / D
@@ -268,7 +268,7 @@ class OrthonormalKernels(AbstractBasis):
             apply(np.multiply, values, self._scales, into=values)
 
     def _residuals(self, values: Floats, own: slice) -> Floats:
-        """Some columns less what the orthonormal ones before them explain."""
+        """Subtract from some columns their projection on the orthonormal ones before them."""
         left = values[:, own]
         before = min(own.start, self.first)
         if before and left.shape[1]:
@@ -296,5 +296,5 @@ class OrthonormalKernels(AbstractBasis):
                 matrix[first:][tile.rows, first:] += share
 
     def __getstate__(self) -> dict[str, Any]:
-        # workers only make values
+        # workers only compute values
         return {name: value for name, value in vars(self).items() if name not in ("_rest", "_below")}

@@ -1,4 +1,4 @@
-"""Sums Z' S Z over rows: products in the dtype of the values, added up in float64."""
+"""Sums Z' S Z over rows: products in the dtype of the values, summed in float64."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from distkern.core.tiles import apply, matmul, scratch
 from distkern.core.types import Floats
 
-#: rows of a product: with fewer, adding it to the sum, a matrix, would take most of the time
+#: rows of a product; with fewer, adding it to the matrix would take most of the time
 GRAM_ROWS = 1024
-#: columns of a product: below the diagonal no more than half of these is made twice
+#: columns of a product; at most half of them are computed twice at the diagonal
 COLUMNS = 512
 
 
 def column_blocks(start: int, stop: int) -> list[slice]:
-    """The columns from ``start`` to ``stop`` - 1, as many at a time as are multiplied at once."""
+    """Split the columns from ``start`` to ``stop`` - 1 into blocks that are multiplied at once."""
     return [slice(first, min(first + COLUMNS, stop)) for first in range(start, stop, COLUMNS)]
 
 
@@ -24,7 +24,7 @@ class GramSum:
 
     Attributes
     ----------
-    parts : for each of the :func:`column_blocks`, its columns from its first one's row on, (size - first,
+    parts : for each of the :func:`column_blocks`, its columns below and on the diagonal block, (size - first,
         columns) float64
     """
 
@@ -33,18 +33,18 @@ class GramSum:
         self.parts = tuple(np.zeros((size - own.start, own.stop - own.start)) for own in self._columns)
 
     def add(self, values: Floats, weights: NDArray[np.float64] | None = None) -> None:
-        """Add rows (n_rows, size), at best 1024 at a time; weights (n_rows,) >= 0, or None for 1."""
+        """Add rows (n_rows, size), ideally 1024 at a time, with weights (n_rows,) >= 0, or None for 1."""
         if weights is not None:
             (there,) = np.nonzero(weights)
             scaled: Floats = scratch("weighted rows", (len(there), values.shape[1]), values.dtype)
             roots = np.sqrt(weights[there]).astype(values.dtype)[:, None]
             if len(there) < len(values):
-                # of one class against the rest few rows may count
+                # in one-vs-rest few rows may count
                 values = apply(np.take, values, there, into=scaled, axis=0, mode="clip")
             values = apply(np.multiply, values, roots, into=scaled)
         for own, part in zip(self._columns, self.parts, strict=True):
             share: Floats = scratch("gram share", part.shape, values.dtype)
-            # the same array to both sides: half the products
+            # the same array on both sides: half the products
             width = own.stop - own.start
             matmul(values[:, own].T, values[:, own], into=share[:width])
             if len(share) > width:
@@ -53,25 +53,25 @@ class GramSum:
 
 
 def fill_columns(matrix: NDArray[np.float64], start: int, stop: int, parts: tuple[Floats, ...]) -> None:
-    """Write some columns of a symmetric matrix (size, size), and the rows that are their mirror images."""
+    """Write some columns of a symmetric matrix (size, size) and the mirrored rows."""
     for own, part in zip(column_blocks(start, stop), parts, strict=True):
         matrix[own.start : own.start + len(part), own] = part
         matrix[own, own.start : own.start + len(part)] = part.T
 
 
 class GatheredGram:
-    """Z' S Z of tiles with few rows, gathered until a product pays."""
+    """Z' S Z of tiles with few rows, which are gathered into larger products."""
 
     def __init__(self, size: int) -> None:
         self._size, self._sum, self._filled = size, GramSum(size), 0
 
     @staticmethod
     def bytes_of(size: int, itemsize: int) -> int:
-        """Bytes of the sum and its gathered rows, of its total, and of that in the dtype of the values."""
+        """Bytes of the sum, its gathered rows, the total, and the total in the dtype of the values."""
         return (16 + 2 * itemsize) * size**2 + GRAM_ROWS * size * itemsize
 
     def add(self, values: Floats, weights: Floats | None) -> None:
-        """Add the rows of a tile (n_rows, size), at most 1024, with weights or all with weight 1."""
+        """Add the rows of a tile (n_rows, size), at most 1024, with weights, or None for 1."""
         if self._filled + len(values) > GRAM_ROWS:
             self._flush(values.dtype)
         rows = self._rows(values.dtype)[self._filled : self._filled + len(values)]
@@ -82,7 +82,7 @@ class GatheredGram:
         self._filled += len(values)
 
     def total(self, dtype: np.dtype[np.floating]) -> NDArray[np.float64]:
-        """The matrix (size, size), of tiles in ``dtype``."""
+        """The matrix (size, size) over tiles in ``dtype``."""
         self._flush(dtype)
         matrix = np.empty((self._size, self._size))
         fill_columns(matrix, 0, self._size, self._sum.parts)

@@ -1,4 +1,4 @@
-"""Kernel functions at landmarks, the points of a coreset."""
+"""Kernel functions at landmarks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from distkern.core.types import Floats
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.kernels.base import AbstractKernel, AbstractPrepared, AbstractTileKernel, require
 
-#: bases that were sent to this process, while it has them
+#: bases received by this process and still in use
 _SENT: WeakValueDictionary[str, LandmarkBasis] = WeakValueDictionary()
 _PREPARING = Lock()
-#: rows that are compared with each other at once, for the values of each with itself
+#: rows compared with each other at once, for the values of each with itself
 _FEW_ROWS = 64
 
 
@@ -31,7 +31,7 @@ class LandmarkBasis(AbstractBasis):
     Parameters
     ----------
     kernel : the kernel
-    landmarks : (r, n_features), an array or sparse rows; its dtype is the dtype of the values
+    landmarks : (r, n_features), an array or sparse rows, in the dtype of the values
 
     Raises
     ------
@@ -46,12 +46,12 @@ class LandmarkBasis(AbstractBasis):
         self._token = uuid4()
         self._prepared: AbstractPrepared | None = None
         if self.is_sparse:
-            # kernels that compare dense rows only refuse here
+            # kernels for dense rows only refuse here
             _ = self.prepared
 
     @property
     def prepared(self) -> AbstractPrepared:
-        """The landmarks as the kernel compares rows with them, made once by each process that does."""
+        """The landmarks prepared for comparisons by the kernel, once in each process."""
         if self._prepared is None:
             with _PREPARING:
                 self._prepared = self._prepared or self.kernel.prepare_rows(self.landmarks)
@@ -74,7 +74,7 @@ class LandmarkBasis(AbstractBasis):
 
     @property
     def norm_bytes(self) -> int:
-        # a copy in float64, and as much that most kernels make of it
+        # a copy in float64, and as much for its prepared form
         return 0 if self.dtype == np.float64 else 4 * self.landmarks.nbytes
 
     @property
@@ -87,17 +87,17 @@ class LandmarkBasis(AbstractBasis):
 
     def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
         self._score(features, values)
-        # values of far rows may be equal where their scores are not
+        # values of distant rows may be equal although their scores differ
         greatest(values, into=nearest)
         self.kernel.finish(values)
 
     def _score(self, features: Rows, values: Floats) -> None:
         self.kernel.check_domain(features)
-        # rows of the other form are converted a tile at a time
+        # dense and sparse rows are converted a tile at a time
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
 
     def __reduce__(self) -> Any:
-        # workers have no use for the float64 twin, and prepare the landmarks themselves
+        # workers do not need the float64 twin, and prepare the landmarks themselves
         state = {name: value for name, value in vars(self).items() if name != "_twin"}
         return _received, (type(self), state | {"_prepared": None})
 
@@ -124,7 +124,7 @@ class LandmarkBasis(AbstractBasis):
 
 
 def _received(kind: type[LandmarkBasis], state: dict[str, Any]) -> LandmarkBasis:
-    """A basis that was sent: the one that is here already, so that it is prepared once for many tasks."""
+    """Unpickle a basis, reusing one received before, so that it is prepared once for many tasks."""
     found = _SENT.get(state["_token"])
     if found is None:
         _SENT[state["_token"]] = found = kind.__new__(kind)
@@ -133,14 +133,14 @@ def _received(kind: type[LandmarkBasis], state: dict[str, Any]) -> LandmarkBasis
 
 
 class KernelSpan(LandmarkBasis):
-    """phi_k(x) = k(x, c_k), whose combinations have the norm of the kernel's space: M = k(C, C).
+    """phi_k(x) = k(x, c_k) with the norm of the kernel's space: M = k(C, C).
 
-    Models over :class:`~distkern.maths.bases.nystroem.NystroemBasis` are these, with other coefficients:
-    there M is I, and every row's values cost r^2 operations more.
+    Its models equal those over :class:`~distkern.maths.bases.nystroem.NystroemBasis` with other coefficients;
+    there M is I, and each row's values cost r^2 more operations.
     """
 
     def norm_squares(self, features: Rows) -> NDArray[np.float64]:
-        # the part of phi(x) in the span of the landmarks is no longer than all of it
+        # the part of phi(x) in the span of the landmarks is no longer than phi(x)
         found = np.empty(features.shape[0])
         for start in range(0, len(found), _FEW_ROWS):
             rows = features[start : start + _FEW_ROWS]

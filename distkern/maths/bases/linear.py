@@ -24,15 +24,15 @@ COLUMN_ROWS = 1024
 
 
 class LinearBasis(AbstractBasis):
-    """phi_k(x) = x_k, and as an option a last function that is 1.
+    """phi_k(x) = x_k, optionally with a constant function 1.
 
     Parameters
     ----------
     n_features : d
     dtype : of the values
-    constant : add the function that is 1, so that its coefficient is an intercept, which no norm counts
-    exact : combinations and squares are float64, added up in the order of the columns by compiled loops:
-        dense and sparse rows give the same bits
+    constant : add the function 1; its coefficient is an intercept, which no norm counts
+    exact : compute combinations and squares in float64 in the order of the columns, by compiled loops, with
+        the same bits for dense and sparse rows
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LinearBasis(AbstractBasis):
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
         """f = Phi coef, (n_rows, n_outputs) for coefficients (size, n_outputs).
 
-        Sparse rows are never written out dense; their sums are float64, in the order of the columns.
+        Sparse rows are never made dense; their sums are float64, in the order of the columns.
         """
         self._check(features)
         own = coefficients[: self._n_features]
@@ -152,7 +152,7 @@ class LinearBasis(AbstractBasis):
             matrix[own, own] += weight
 
     def column_squares(self, features: Rows) -> NDArray[np.float64]:
-        """(size,): the sum of the squares of each function over the rows."""
+        """The sum of squares of each function over the rows, (size,)."""
         if isinstance(features, SparseRows):
             squares = np.square(features.data, dtype=np.float64)
             found = np.bincount(features.indices, squares, minlength=self._n_features)
@@ -168,7 +168,7 @@ class LinearBasis(AbstractBasis):
         return self.exact
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        # a strip in the other precision; of a sparse one owners, columns of coefficients and products
+        # a strip in the other precision; for sparse rows, owners, columns of coefficients and products
         return (
             (n_rows or self.tile_rows) * row_numbers * self.dtype.itemsize
             + 32 * _STRIP_ENTRIES
@@ -178,12 +178,11 @@ class LinearBasis(AbstractBasis):
     def _check(self, features: Rows) -> None:
         if features.shape[1] != self._n_features:
             raise InputError(
-                f"X has {features.shape[1]} features, but the basis is of {self._n_features} features",
-                where="X",
+                f"X has {features.shape[1]} features, but the basis has {self._n_features}", where="X"
             )
 
     def _strips(self, features: Rows, entries: int = _STRIP_ENTRIES) -> Iterator[slice]:
-        """Runs of rows for products: tiles of dense rows, about equally many entries of sparse rows."""
+        """Strips of rows for products: tiles of dense rows, or sparse rows with about equal entries."""
         start = 0
         while start < features.shape[0]:
             stop = start + self.tile_rows
@@ -195,7 +194,7 @@ class LinearBasis(AbstractBasis):
 
 
 def _dense_products(rows, coefficients, values):  # type: ignore[no-untyped-def]
-    # four rows at once, because each of their sums waits for its last addition
+    # four rows at once, since each sum waits for its last addition
     whole = rows.shape[0] // 4 * 4
     for lane in range(values.shape[1]):
         own = coefficients[lane]
@@ -237,7 +236,7 @@ def _squares(data, indptr, squares):  # type: ignore[no-untyped-def]
 
 
 def exact_products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-    """X coef, (n_rows, n_lanes), every number added up in the order of the columns."""
+    """X coef, (n_rows, n_lanes), with sums in the order of the columns."""
     values = np.empty((rows.shape[0], coefficients.shape[1]))
     if isinstance(rows, SparseRows):
         arrays = aligned(rows.data, rows.indices, rows.indptr, coefficients.T)
@@ -248,7 +247,7 @@ def exact_products(rows: Rows, coefficients: NDArray[np.float64]) -> NDArray[np.
 
 
 def exact_squares(rows: Rows) -> NDArray[np.float64]:
-    """(n_rows,) squared norms, added up in the order of the columns."""
+    """Squared norms (n_rows,), summed in the order of the columns."""
     found = np.empty(rows.shape[0])
     if isinstance(rows, SparseRows):
         data, indptr = aligned(rows.data, rows.indptr)

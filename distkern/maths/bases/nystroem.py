@@ -1,4 +1,4 @@
-"""Nystroem features: kernels at landmarks, made orthonormal."""
+"""Nystroem features: orthonormalised kernels at landmarks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from distkern.maths.bases.base import AbstractBasis, SlopesAt, Tile, row_bytes
 from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.kernels.base import AbstractKernel
 
-#: eigenvalues of K_LL below this share of the largest are taken as 0
+#: eigenvalues of K_LL below this share of the largest are treated as 0
 _CUT = 1e-7
 
 
@@ -27,17 +27,17 @@ def nystroem_row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
 
 
 class NystroemBasis(AbstractBasis):
-    """z(x) = K_LL^(-1/2) k(L, x), so that z(x) . z(y) = k(x, y) wherever x or y is a landmark.
+    """z(x) = K_LL^(-1/2) k(L, x), so that z(x) . z(y) = k(x, y) if x or y is a landmark.
 
-    The symmetric root of the pseudo-inverse, by the eigenvalues in float64 (Williams and Seeger 2001): z
-    has as many columns as there are landmarks, whatever the rank; eigenvalues below 1e-7 of the largest are
-    taken as 0, since kernel values in float32 say no more. A model over it is one over the landmarks
-    themselves, with the coefficients of :meth:`landmark_coefficients`, and is evaluated as such.
+    The symmetric root of the pseudo-inverse is computed from eigenvalues in float64 (Williams and Seeger
+    2001): z has one column per landmark at any rank; eigenvalues below 1e-7 of the largest are treated as 0,
+    the precision of kernel values in float32. A model over z is evaluated as one over the kernels at
+    landmarks, with the coefficients of :meth:`landmark_coefficients`.
 
     Parameters
     ----------
-    kernel : with tiles of values
-    landmarks : (r, n_features), an array or sparse rows; its dtype is the dtype of the features
+    kernel : a kernel with tiles of values
+    landmarks : (r, n_features), an array or sparse rows, in the dtype of the features
 
     Raises
     ------
@@ -125,13 +125,13 @@ class NystroemBasis(AbstractBasis):
     def gradient(
         self, features: Rows, coefficients: Floats, slopes: SlopesAt, n_slopes: int | None = None
     ) -> NDArray[np.float64]:
-        """The gradient of the base class by kernels at the landmarks: r and not r^2 operations a row."""
+        """The gradient through kernels at the landmarks: r instead of r^2 operations a row."""
         self.kernel.check_domain(features)
         plain = self.landmark_coefficients(coefficients) if len(coefficients) else coefficients
         return self.inward(self.kernel_values.gradient(features, plain, slopes, n_slopes))
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
-        """f = z(X) coef, as a combination of kernels at the landmarks: r and not r^2 operations a row."""
+        """f = z(X) coef as a combination of kernels at the landmarks: r instead of r^2 operations a row."""
         self.kernel.check_domain(features)
         return self.kernel_values.combine(features, self.landmark_coefficients(coefficients))
 
@@ -144,5 +144,5 @@ class NystroemBasis(AbstractBasis):
         return self._factor.astype(self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
-        # made again from the factor that is sent
+        # recomputed from the factor
         return {name: value for name, value in vars(self).items() if name != "_narrow"}

@@ -1,4 +1,4 @@
-"""A basis divided into many places, few of which a row needs: a model may be larger than memory."""
+"""A basis divided into places, of which a row needs few: a model may be larger than memory."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class PlacedSizes:
 
     Attributes
     ----------
-    n_outputs : functions
-    n_places : where rows may lie
-    n_coordinates : numbers of a row that they read
-    place_bytes : of the largest place, as it is loaded
-    saying_bytes : that an answer takes, without the place and the rows
+    n_outputs : number of functions
+    n_places : number of places
+    n_coordinates : numbers of a row that places read
+    place_bytes : bytes of the largest place in memory
+    saying_bytes : bytes of an answer, excluding the place and the rows
     dtype : of the coordinates
     """
 
@@ -37,17 +37,17 @@ class PlacedSizes:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of the coordinates of a row and of its number."""
+        """Bytes of a row's coordinates and of its number."""
         return self.n_coordinates * self.dtype.itemsize + 8
 
 
 class AbstractPlacedBasis(AbstractBasis):
-    """phi(x) is the answer of the place of x; a row lies in one place, which is read on demand."""
+    """phi(x) is the answer of x's place; a row lies in one place, which is read on demand."""
 
     @property
     @abstractmethod
     def is_kept(self) -> bool:
-        """Whether a process keeps all places, so that rows in any order cost no more than sorted ones."""
+        """Whether a process keeps all places, so that the order of rows does not matter."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class AbstractPlacedBasis(AbstractBasis):
 
     @abstractmethod
     def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
-        """What a place says at rows that lie there, (n, size)."""
+        """The answers of a place at its rows, (n, size)."""
 
     def fill(self, features: Rows, values: Floats) -> None:
         coordinates, places = self.placed(features)

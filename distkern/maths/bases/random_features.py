@@ -1,4 +1,4 @@
-"""Random features of a kernel, regenerated from a seed wherever they are needed."""
+"""Random features of a kernel, regenerated from a seed wherever needed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from distkern.maths.samplers import AbstractSampler, Draws, find_sampler
 #: a block is a function of kernel, draws and dtype
 Key: TypeAlias = tuple[AbstractKernel, Draws, str]
 
-#: bytes of blocks that a process keeps
+#: bytes of cached blocks in a process
 KEPT_BYTES = 64 * 2**20
-#: what a process takes to multiply sparse rows (scipy.sparse)
+#: memory of scipy.sparse in a process, for sparse products
 _SPARSE_BYTES = 28 * 2**20
-#: what a tile of all features may take
+#: most bytes of a tile of all features
 _MOST_TILE_BYTES = 16 * 2**20
-#: rows for which blocks of features are made at a time
+#: rows for which a block of features is evaluated at once
 STRIP_ROWS = 8192
 _PROBE_ROWS = 4
 _PROBE_COLUMNS = 32
@@ -37,11 +37,11 @@ _NORMALIZATIONS = ("basis", "block")
 
 
 class KeptBlocks:
-    """Keeps up to ``n_bytes`` of recently used blocks, but none of a basis that has more.
+    """Caches up to ``n_bytes`` of recently used blocks, but not all blocks of a larger basis.
 
-    Passes go over the blocks of a basis in turns, and the one that was used longest ago is needed next. Where
-    there is no room, the block that was kept last gives way to another of its basis, and the oldest to one of
-    another. A block larger than ``n_bytes`` is not kept.
+    Passes cycle over the blocks of a basis, so the least recently used one is needed next. If the cache is
+    full, a new block replaces the last cached one of its basis, or the oldest one of another basis. A block
+    larger than ``n_bytes`` is not cached.
     """
 
     def __init__(self, n_bytes: int) -> None:
@@ -51,12 +51,12 @@ class KeptBlocks:
         self._newest: Key | None = None
 
     def get(self, key: Key) -> AbstractFeatureBlock | None:
-        """The block, if it is kept."""
+        """The cached block, or None."""
         with self._lock:
             return self._blocks.get(key)
 
     def keep(self, key: Key, block: AbstractFeatureBlock) -> None:
-        """Keep a block."""
+        """Cache a block."""
         with self._lock:
             oldest = next(iter(self._blocks.order), None)
             is_full = self.nbytes + block.nbytes > self.n_bytes
@@ -67,14 +67,14 @@ class KeptBlocks:
             self._newest = key
 
     def clear(self) -> None:
-        """Keep none of them any more."""
+        """Drop all blocks."""
         with self._lock:
             self._blocks.clear()
             self._newest = None
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all blocks that are kept."""
+        """Bytes of all cached blocks."""
         return int(self._blocks.total_weight)
 
     def __len__(self) -> int:
@@ -95,24 +95,23 @@ def tile_is_large(size: int, itemsize: int) -> bool:
 
 
 class RandomFeatureBasis(AbstractBasis):
-    """z(x) of n_features columns with E[z(x) . z(y)] = k(x, y), in blocks that are functions of their number.
+    """z(x) with n_features columns and E[z(x) . z(y)] = k(x, y), in blocks that depend on their number.
 
-    Nothing of it is stored: block j is regenerated from (seed, j), and as many as fit 64 MiB stay with
-    the process. Its bits depend on seed, block, width of the block, kernel and n_input alone.
+    Nothing is stored: block j is regenerated from (seed, j), and each process caches up to 64 MiB of blocks.
+    The bits depend only on seed, block, width of the block, kernel and n_input.
 
     Parameters
     ----------
-    kernel : with random features
+    kernel : a kernel with random features
     n_input : columns of the rows
-    n_features : r; even for kernels whose features come in pairs
-    seed : of all draws, 0 to 2^64 - 1
-    sampler : how they are drawn, or its name
-    dtype : of the features; rows of the other precision are converted a tile at a time
-    block_size : columns of a block (the last may be narrower); by default the sampler's
-        ``block_draws``
+    n_features : r; even for kernels with paired features
+    seed : seed of all draws, 0 to 2^64 - 1
+    sampler : the sampler of the draws, or its name
+    dtype : dtype of the features; rows of the other precision are converted a tile at a time
+    block_size : columns of a block (the last may be narrower); by default the sampler's ``block_draws``
     normalize : "basis": the products of all r features estimate the kernel, and |z(x)|^2 = k(x, x) exactly
-        where features come in pairs. "block": the features of every single block do, for a basis that grows.
-    sparse_rows : rows will be sparse (counts the memory of SciPy's product; either form always works)
+        for paired features. "block": the features of each block do, for a growing basis.
+    sparse_rows : whether rows will be sparse, to count the memory of SciPy's product; either form works
 
     Raises
     ------
@@ -154,7 +153,7 @@ class RandomFeatureBasis(AbstractBasis):
         self.block_size = min(int(block_size), int(n_features))
         self.normalize, self.sparse_rows = normalize, sparse_rows
         self._size, self._dtype = int(n_features), np.dtype(dtype)
-        # a sampler that does not suit is refused here and not on a worker
+        # refuse an unsuitable sampler here instead of on a worker
         self.kernel.feature_block(Draws(self.sampler, self.seed, 0, 1, self.n_input), np.float64)
 
     @property
@@ -167,16 +166,16 @@ class RandomFeatureBasis(AbstractBasis):
 
     @property
     def n_blocks(self) -> int:
-        """Blocks, the last of which may be narrower."""
+        """Number of blocks; the last may be narrower."""
         return -(-self._size // self.block_size)
 
     def strip_rows(self, n_outputs: int) -> int:
         return STRIP_ROWS
 
     def in_blocks(self, width: int) -> RandomFeatureBasis:
-        """The basis with as many features in blocks of ``width`` columns, pairs together, by other draws.
+        """The basis with as many features in blocks of ``width`` columns, pairs together, from other draws.
 
-        The same basis where its blocks are as narrow, or where a sampler makes them at once.
+        Returns this basis if its blocks are as narrow, or if a sampler draws them as a whole.
         """
         per_draw = self.kernel.columns_per_draw
         width = max(per_draw, width - width % per_draw)
@@ -196,24 +195,24 @@ class RandomFeatureBasis(AbstractBasis):
 
     @property
     def by_blocks(self) -> bool:
-        """Whether a tile of all features would be too large, so that they are made block by block, twice."""
+        """Whether a tile of all features is too large, so that blocks are evaluated one by one, twice."""
         return tile_is_large(self.size, self.dtype.itemsize)
 
     def columns_of(self, block: int) -> slice:
-        """Which columns of the basis a block holds."""
+        """The columns of a block in the basis."""
         start = block * self.block_size
         return slice(start, min(start + self.block_size, self._size))
 
     @property
     def loads_library(self) -> bool:
-        """Whether making or storing them loads SciPy's statistics."""
+        """Whether drawing or saving features loads SciPy's statistics."""
         return self.sampler.process_bytes > 0
 
     @property
     def process_bytes(self) -> int:
         numbers = self.n_input * self.block_size // self.kernel.columns_per_draw
         per_process = self.sampler.process_bytes + (_SPARSE_BYTES if self.sparse_rows else 0)
-        # a block is made in float64, of words and uniform numbers, beside the blocks that are kept
+        # a block is drawn in float64, from words and uniform numbers, beside the cached blocks
         return (
             per_process + min(KEPT_BYTES, 8 * self.n_blocks * numbers) + self.sampler.number_bytes * numbers
         )
@@ -221,7 +220,7 @@ class RandomFeatureBasis(AbstractBasis):
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         number, column = self.kernel.tile_bytes
         itemsize = self.dtype.itemsize
-        # the rows in the other precision, what the kernel and the sampler make of them
+        # the rows in the other precision, and the temporaries of kernel and sampler
         tile = 2 * self.size * itemsize + column * self.block_size + (number + itemsize) * row_numbers
         return (n_rows or self.tile_rows) * (tile + self.sampler.row_bytes(self.n_input))
 
@@ -248,7 +247,7 @@ class RandomFeatureBasis(AbstractBasis):
         self._kept(block).fill(self._narrowed(features), values, self._scale(block))
 
     def values(self, features: Rows) -> Floats:
-        """z(X), (n_rows, size): the bits of :meth:`fill`, with every block made once. Mind its size."""
+        """z(X), (n_rows, size), with the bits of :meth:`fill` but each block drawn once. Mind its size."""
         values = np.empty((features.shape[0], self.size), dtype=self.dtype)
         for block in range(self.n_blocks):
             for rows, tile in self.block_tiles(features, block):
@@ -258,7 +257,7 @@ class RandomFeatureBasis(AbstractBasis):
     def block_tiles(
         self, features: Rows, block: int, tile_rows: int | None = None
     ) -> Iterator[tuple[slice, Floats]]:
-        """Rows and values of all tiles of one block; each overwrites the last."""
+        """Yield rows and values of all tiles of one block; each overwrites the last."""
         columns = self.columns_of(block)
         width, tile_rows = columns.stop - columns.start, tile_rows or self.tile_rows
         scale, members = self._scale(block), self._kept(block)
@@ -272,7 +271,7 @@ class RandomFeatureBasis(AbstractBasis):
             yield rows, values
 
     def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
-        """Tiles as the base class gives them; a block that a run cuts makes the draws of its part alone."""
+        """Yield tiles as in the base class; a block that a run cuts makes only the draws of its part."""
         for number, run in enumerate(runs):
             parts = []
             for block in range(run.start // self.block_size, -(-run.stop // self.block_size)):
@@ -298,10 +297,10 @@ class RandomFeatureBasis(AbstractBasis):
                 yield number, Tile(slice(start, start + len(values)), values)
 
     def combine(self, features: Rows, coefficients: Floats) -> Floats:
-        """f = z(X) coef, (n_rows, n_outputs) for coefficients (size, n_outputs), or of the first blocks.
+        """f = z(X) coef, (n_rows, n_outputs), for coefficients (size, n_outputs) or of the first blocks.
 
-        Block by block and within it tile by tile, so that a block is made once and no more than a tile of a
-        block's features exists at a time, whatever the size of the basis.
+        Blocks are evaluated one by one, and tile by tile, so that each block is drawn once and at most a tile
+        of its features exists, whatever the size of the basis.
         """
         narrow = np.asarray(coefficients, dtype=self.dtype)
         totals = np.zeros((features.shape[0], coefficients.shape[1]), dtype=self.dtype)
@@ -345,7 +344,7 @@ class RandomFeatureBasis(AbstractBasis):
     def columns(self, features: Rows, columns: Indices) -> Floats:
         """Single features, (n_columns, n_rows), in the order of ``columns``.
 
-        For a block that is not kept only the draws behind them are made, where the sampler can.
+        Blocks that are not cached make only the needed draws if the sampler can.
         """
         numbers = np.asarray(columns)
         values = np.empty((numbers.size, features.shape[0]), dtype=self.dtype)
@@ -364,10 +363,10 @@ class RandomFeatureBasis(AbstractBasis):
     # -- identity
 
     def digest(self) -> str:
-        """16 hexadecimal digits of the first features at fixed rows, to be stored with a model.
+        """16 hexadecimal digits of the first features at fixed rows, stored with a model.
 
-        They change when a draw does, with the version of a library say, but not with the last bits of a
-        number: features are computed in float64 and rounded to 6 places.
+        They change when a draw does, for instance with the version of a library, but not with the last bits
+        of numbers: features are computed in float64 and rounded to 6 places.
         """
         count = min(self.size, _PROBE_COLUMNS)
         twin = RandomFeatureBasis(
@@ -381,17 +380,17 @@ class RandomFeatureBasis(AbstractBasis):
             normalize=self.normalize,
         )
         steps = np.arange(_PROBE_ROWS * self.n_input, dtype=np.float64)
-        # golden steps in (0, 1): defined for every kernel, and different for every column
+        # golden ratio steps in (0, 1): valid for every kernel, and different for every column
         rows = np.modf((steps + 1.0) * 0.6180339887498949)[0].reshape(_PROBE_ROWS, self.n_input)
         values = twin.columns(rows, np.arange(count))
-        # adding 0 makes a zero of a minus zero
+        # adding 0 turns -0 into 0
         rounded = np.round(values, 6) + 0.0
         return hashlib.blake2b(rounded.astype("<f8").tobytes(), digest_size=8).hexdigest()
 
     # -- blocks
 
     def block(self, number: int) -> tuple[AbstractFeatureBlock, float]:
-        """A block of features, and the scale of its values in this basis."""
+        """A block of features and the scale of its values in this basis."""
         return self._kept(number), self._scale(number)
 
     def _scale(self, block: int) -> float:
@@ -412,13 +411,13 @@ class RandomFeatureBasis(AbstractBasis):
         key = (self.kernel, draws, self.dtype.str)
         found = blocks.get(key)
         if found is None:
-            # two threads may make the same block: they make the same one
+            # two threads may draw the same block, with equal results
             found = self.kernel.feature_block(draws, self.dtype)
             blocks.keep(key, found)
         return found
 
     def _some(self, block: int, places: NDArray[Any]) -> tuple[AbstractFeatureBlock, NDArray[Any]]:
-        """Features among which those at some places of a block are, and where among them."""
+        """Features that include those at some places of a block, and their places among them."""
         draws = self._draws(block)
         if self.kernel.whole_blocks:
             return self._kept(block), places
@@ -434,7 +433,7 @@ class RandomFeatureBasis(AbstractBasis):
         """A tile of rows in the dtype of the basis."""
         if features.shape[1] != self.n_input:
             raise InputError(
-                f"X has {features.shape[1]} features, but the basis is of {self.n_input} features", where="X"
+                f"X has {features.shape[1]} features, but the basis has {self.n_input}", where="X"
             )
         if features.dtype == self.dtype:
             return features

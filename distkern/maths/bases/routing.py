@@ -1,6 +1,6 @@
-"""The passes that send rows to the places of a basis that no process keeps, and bring back the answers.
+"""Passes that route rows to the places of a basis that no process keeps, and collect the answers.
 
-Every place is read once for all rows that lie there, however the rows are ordered.
+Each place is read once for all its rows, whatever the order of rows.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from distkern.maths.bases.base import AbstractBasis, multiply
 from distkern.maths.bases.placed import AbstractPlacedBasis, PlacedSizes
 from distkern.passes import Cost, Each
 
-#: of an array its dtype and the shape of a row, by name
+#: dtype and row shape of arrays by name
 Columns: TypeAlias = Mapping[str, tuple[str, tuple[int, ...]]]
 
-#: rows that are placed in a task, or that a place is read for, unless a block or a part has more
+#: bytes of the rows routed in a task, or sent to a place at once, unless a block or a part has more
 _PART_BYTES = 16 * 2**20
 
 
@@ -45,11 +45,11 @@ class _Saying:
 
 @dataclass(frozen=True)
 class RoutedAnswers:
-    """What the places said about the rows of a split, block by block.
+    """The answers of the places about the rows of a split, block by block.
 
     Attributes
     ----------
-    store, n_tasks : of the pass that asked them; None where it is only planned
+    store, n_tasks : of the pass that made the answers; None if it is only planned
     starts : first rows of the blocks
     """
 
@@ -72,12 +72,12 @@ class RoutedAnswers:
         return values
 
     def cost(self, n_rows: int) -> Cost:
-        """What :meth:`combine` takes."""
+        """Cost of :meth:`combine`."""
         return Cost().holding(task={"what places said": (n_rows, self.basis.size, 64)})
 
 
 def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int) -> Cost:
-    """Cost of combining a basis at the rows of a block, which may be prepared for that."""
+    """Cost of combining a basis at the rows of a block, including prepared rows."""
     cost = Cost(process_bytes=basis.process_bytes, compiled=basis.is_compiled)
     return cost.holding(
         task={"a tile": (basis.combining_bytes(row_numbers),), "prepared rows": (n_rows, row_numbers, 4)}
@@ -86,13 +86,13 @@ def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int) -> Cost:
 
 @dataclass(frozen=True)
 class Routing:
-    """The passes that ask the places: rows sorted by place, then each place, its answers sorted by block.
+    """The passes: rows are sorted by place, then each place answers, sorted by block.
 
     Attributes
     ----------
     sizes : of the basis
     block_rows, split : of the blocks of a split, and its name
-    basis : None where the passes are only planned
+    basis : None if the passes are only planned
     prepare : applied to features first, or None
     """
 
@@ -104,17 +104,17 @@ class Routing:
 
     @property
     def planned(self) -> list[Each]:
-        """The passes, before they are run."""
+        """The passes, for the planner."""
         items = [(place, range(1)) for place in range(self.sizes.n_places)]
         return [self._placing(None), self._saying(items, None, None)]
 
     def found(self, store: SliceStore | None = None, n_tasks: int = 0) -> RoutedAnswers:
-        """What the places said; without a store as it is planned."""
+        """The answers; without a store for the planner."""
         assert self.basis is not None
         return RoutedAnswers(self.basis, store, n_tasks, self._starts)
 
     def steps(self, slices: Callable[[str, Columns], SliceStore]) -> Generator[Each, Any, RoutedAnswers]:
-        """The passes one after the other; ``slices`` gives stores by name."""
+        """Make the passes in turn; ``slices`` opens stores by name."""
         sizes = self.sizes
         moved = slices(
             "moved", {"row": ("<i8", ()), "coordinates": (sizes.dtype.str, (sizes.n_coordinates,))}
@@ -132,7 +132,7 @@ class Routing:
 
     @property
     def _parts(self) -> list[tuple[int, ...]]:
-        """The blocks whose rows are placed together; all but the last have as many rows."""
+        """The blocks routed together; all but the last have the same number of rows."""
         at_once = max(1, _PART_BYTES // (self.sizes.row_bytes * max(self.block_rows)))
         blocks = range(len(self.block_rows))
         return [tuple(blocks[first : first + at_once]) for first in blocks[::at_once]]
@@ -173,13 +173,13 @@ class Routing:
 
 
 def asked(counts: Iterable[NDArray[np.int64]], n_places: int, most: int) -> list[tuple[int, range]]:
-    """The places where rows lie, each with the parts about whose rows it is asked at a time.
+    """Return the places with rows, each with the ranges of parts whose rows it answers at a time.
 
     Parameters
     ----------
-    counts : of each part the rows in the places (n_places,): of many parts and places they are too many to
-        be held
-    most : rows at a time, if no part has more
+    counts : for each part, its rows in each place (n_places,); an iterator, since all would take too much
+        memory
+    most : most rows at a time, unless a part has more
 
     >>> asked(np.array([[3, 0, 1], [3, 0, 0], [2, 0, 1]]), 3, 5)
     [(0, range(0, 1)), (0, range(1, 3)), (2, range(0, 3))]
@@ -205,11 +205,11 @@ def _items(
 
 
 def _counts(store: SliceStore, number: int, record: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Rows of a part in each place."""
+    """Return a part's rows in each place."""
     offsets = store.offsets(number)
     if crc32(offsets.data) != record["offsets"]:
         raise CorruptDataError(
-            f"the places of part {number} of the rows are damaged", where="moved rows", hint="predict again"
+            f"the routed rows of part {number} are damaged", where="moved rows", hint="predict again"
         )
     return np.diff(offsets)
 
@@ -217,9 +217,9 @@ def _counts(store: SliceStore, number: int, record: Mapping[str, Any]) -> NDArra
 def _place(
     start: int, blocks: Iterator[Block], operand: _Placing
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """The rows of some blocks, from number ``start`` on, sorted by place.
+    """Sort the rows of some blocks, numbered from ``start`` on, by place.
 
-    The record has the checksum of the "offsets".
+    The record holds the checksum of the "offsets".
     """
     basis = operand.basis
     assert basis is not None
@@ -241,7 +241,7 @@ def _place(
 def _say(
     item: tuple[int, range], _: Iterator[Block], operand: _Saying
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """The answers of a place about the rows of some parts, in their own order, by block."""
+    """Return the answers of a place for the rows of some parts, in their order, with offsets by block."""
     assert operand.moved is not None
     assert operand.basis is not None
     parts = list(operand.moved.slices(*item))

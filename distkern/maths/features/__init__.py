@@ -8,9 +8,9 @@ from distkern.maths.features.base import AbstractFeatures, Footprint
 __all__ = ["COLUMN_FEATURES", "FEATURES", "GIVEN_FEATURES", "AbstractFeatures", "Footprint", "find_features"]
 
 FEATURES = Family("distkern.maths.features", AbstractFeatures)  # type: ignore[type-abstract]
-#: the kind called so
+#: the kind of a name
 find_features = FEATURES.find
-#: kinds that are known before a solver begins, which finds the rows of others
+#: kinds whose rows are known before a solver starts
 GIVEN_FEATURES = FEATURES.where(lambda kind: not kind.finds_rows)
-#: kinds that have single columns
+#: kinds with single columns
 COLUMN_FEATURES = FEATURES.where(lambda kind: kind.has_columns)

@@ -1,4 +1,4 @@
-"""Features and a constant one beside them."""
+"""Features with an additional constant one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from distkern.passes import Outline, Pass
 
 @dataclass(frozen=True)
 class WithConstant(AbstractFeatures):
-    """Other features z(x) and a last one that is 1."""
+    """Other features z(x) and a constant 1."""
 
     inner: AbstractFeatures
 
@@ -49,7 +49,7 @@ class WithConstant(AbstractFeatures):
 
     def footprint(self, layout: RowLayout) -> Footprint:
         own, column = self.inner.footprint(layout), layout.dtype.itemsize
-        # they are copied beside the constant, unless they are only summed
+        # copied next to the constant, unless only summed
         at_once = own.block_size + (own.block_size == own.size)
         copy = (own.size + 1) * column
         return replace(own, size=own.size + 1, block_size=at_once, row_bytes=own.row_bytes + copy)

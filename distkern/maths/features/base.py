@@ -1,8 +1,8 @@
-"""What a kind of explicit features z(x) is, before any row has been read.
+"""The base class of explicit features z(x), described before any row is read.
 
-To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractFeatures`
-and gives itself a ``name``. Its fields made by :func:`~distkern.core.parameters.parameter` are
-hyperparameters of every algorithm over features.
+To add a kind, write a file in this folder with a frozen dataclass that derives from :class:`AbstractFeatures`
+and has a ``name``. Its fields made by :func:`~distkern.core.parameters.parameter` become hyperparameters of
+every algorithm over features.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from distkern.passes import Cost, Outline, Pass
 
 @dataclass(frozen=True)
 class Footprint:
-    """What evaluating the features takes, as far as it is known before any row is read.
+    """The cost of evaluating features, as far as it is known before any row is read.
 
     Attributes
     ----------
     size : r, an upper bound
-    block_size : features that are made at a time
-    process_bytes : what a process loads once, compiled loops apart
-    is_compiled : whether compiled loops make them
-    operand_bytes : bytes of the basis itself, where it is evaluated
+    block_size : features evaluated at a time
+    process_bytes : bytes loaded once by a process, excluding compiled loops
+    is_compiled : whether compiled loops evaluate them
+    operand_bytes : bytes of the basis itself
     tile_rows : rows of a tile of values, at most the rows of a block
-    row_bytes : bytes of a row of a tile and of making it, in a thread
-    summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
-    operations : operations of making z(x), see :class:`~distkern.passes.Cost`; 0 where it is the row itself
-    factor_operations : the share of them that is spent on the factor, and not on kernel values
-    driver_bytes : memory of the driver that building the features takes
-    loads_library : what makes them loads SciPy's statistics, in the driver too, which stores them
+    row_bytes : bytes of a row of a tile and of its temporaries, in a thread
+    summed_row_bytes : the same if a row's features are only summed, so that not all need exist at once
+    operations : operations for z(x), see :class:`~distkern.passes.Cost`; 0 if z(x) is the row itself
+    factor_operations : the part of them for the factor instead of kernel values
+    driver_bytes : memory of the driver for building the features
+    loads_library : whether evaluating or saving them loads SciPy's statistics, also in the driver
     """
 
     size: int
@@ -58,11 +58,11 @@ class Footprint:
     loads_library: bool = False
 
     def cost(self, operations: float = 0.0, *, summed: bool = False) -> Cost:
-        """Cost of a pass that evaluates them tile by tile, with ``operations`` per row.
+        """Cost of a pass that evaluates the features in tiles, with ``operations`` per row.
 
         Parameters
         ----------
-        summed : a row's features are only summed
+        summed : whether a row's features are only summed
         """
         tile = self.tile_rows, self.summed_row_bytes if summed else self.row_bytes
         cost = Cost(compiled=self.is_compiled, operations=operations, driver_library=self.loads_library)
@@ -74,45 +74,45 @@ class Footprint:
 
 @dataclass(frozen=True)
 class AbstractFeatures(Declared, ABC):
-    """A kind of features, with its settings: which passes choose it, which basis it is, what that takes."""
+    """A kind of features with its settings: the passes that choose it, its basis and its cost."""
 
     name: ClassVar[str]
-    #: for tables, a clause
+    #: a clause for tables
     meaning: ClassVar[str]
-    #: what to change where there is not enough memory
+    #: advice if memory is short
     memory_hint: ClassVar[str]
-    #: hyperparameters of its parts, beside its own
+    #: hyperparameters of its parts
     choices: ClassVar[Mapping[str, Parameter]] = {}
-    #: whether the norm of their models takes a matrix of all of them
+    #: whether the norm of models needs a matrix of all features
     needs_matrix: ClassVar[bool] = False
-    #: whether they are made at training rows that the solver finds, so that few solvers can take them
+    #: whether they sit at training rows that the solver finds, which few solvers support
     finds_rows: ClassVar[bool] = False
-    #: whether single features of all rows can be had, see
+    #: whether single features of all rows can be computed, see
     #: :meth:`~distkern.maths.bases.base.AbstractBasis.over`
     has_columns: ClassVar[bool] = False
     #: whether these are read from a feature-major copy of the data
     reads_columns: ClassVar[bool] = False
-    #: whether a combination of them is about constant
+    #: whether a combination of them is approximately constant
     spans_constant: ClassVar[bool] = True
 
     def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
-        """Choose what the features need of the data.
+        """Choose the data-dependent parts of the features.
 
         Returns
         -------
-        landmarks : (n_landmarks, n_features), without rows where there are none
-        gamma : the kernel's gamma, 1 where it has none
+        landmarks : (n_landmarks, n_features), without rows if there are none
+        gamma : the kernel's gamma, 1 if it has none
         """
         yield from ()
         return np.empty((0, layout.n_features), dtype=layout.dtype), 1.0
 
     def outline(self, layout: RowLayout) -> list[Outline]:
-        """The passes of :meth:`begin` with nothing in them yet and how often each is made."""
+        """The passes of :meth:`begin`, for the planner."""
         return []
 
     @abstractmethod
     def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> AbstractBasis:
-        """z, from the choices of :meth:`begin`; dtype and seed come from the rows."""
+        """The basis z for the choices of :meth:`begin`; the layout has dtype and seed."""
 
     @abstractmethod
     def expected_size(self, layout: RowLayout) -> int:
@@ -120,47 +120,47 @@ class AbstractFeatures(Declared, ABC):
 
     @abstractmethod
     def footprint(self, layout: RowLayout) -> Footprint:
-        """What evaluating them takes."""
+        """The cost of evaluating them."""
 
     def prepared_numbers(self, layout: RowLayout, size: int) -> int:
-        """Numbers that the ``size`` features of a row take up."""
+        """Numbers stored for the ``size`` features of a row."""
         return size
 
     @property
     def n_constant(self) -> int:
-        """How many of the features are the constant 1: the last ones."""
+        """Number of trailing features that are the constant 1."""
         return 0
 
     def at_known(self, n_rows: int) -> Self:
-        """These features at rows that are already chosen; other kinds of features stay as they are."""
+        """These features at ``n_rows`` known rows; other kinds of features are unchanged."""
         return self
 
     def with_constant(self) -> AbstractFeatures:
-        """These features and a last one that is 1."""
+        """These features and a constant 1."""
         from distkern.maths.features._constant import WithConstant
 
         return WithConstant(self)
 
     def spanning(self) -> Self:
-        """Features of the same models, with the same norm, whose values at a row cost least."""
+        """The cheapest features with the same models and norm."""
         return self
 
     def in_blocks(self, width: int) -> Self:
-        """The same number of features, in blocks that can be made alone where possible."""
+        """The same number of features, if possible in separate blocks of ``width``."""
         return self
 
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
-        """The coordinates in which Gram matrices of such a basis are summed."""
+        """The coordinates for Gram matrices of such a basis."""
         return Coordinates(basis)
 
     def with_exact_sums(self) -> Self:
-        """These features with sums whose bits do not depend on the form of the rows, where there are such."""
+        """These features, if possible with the same bits for dense and sparse rows."""
         return self
 
 
 @dataclass(frozen=True)
 class AbstractKernelFeatures(AbstractFeatures):
-    """Features of a kernel, whose gamma may still have to be read off the data."""
+    """Features of a kernel whose gamma may depend on the data."""
 
     kernel: KernelChoice
 

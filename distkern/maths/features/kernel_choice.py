@@ -1,4 +1,4 @@
-"""A kernel whose width may still have to be read off the data, and the passes that read it."""
+"""A kernel whose width may depend on the data, and the passes that compute it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from distkern.maths.kernels.base import AbstractKernel, AbstractScaledKernel
 from distkern.maths.landmarks.base import RowLayout, sample_outline, sample_rows
 from distkern.passes import Cost, Outline, Pass, Reduce
 
-#: of the sample for "median", at most; a median of pairs needs no more
+#: most bytes of the sample for "median"; a median of pairs needs no more
 _SAMPLE_BYTES = 16 * 2**20
 _SAMPLE_ROWS = 4000
 _LEAST_SAMPLE = 64
@@ -34,7 +34,7 @@ _LEAST_SAMPLE = 64
 
 @dataclass(frozen=True)
 class WidthRule(AbstractKind):
-    """The rules for gamma, each with or without a divisor of the width."""
+    """The rules for gamma, optionally with a divisor of the width."""
 
     annotation = "str"
 
@@ -59,19 +59,19 @@ class WidthRule(AbstractKind):
 GAMMA = Parameter(
     "scale",
     (POSITIVE, WidthRule()),
-    "of the kernel: a number, or a rule that reads it off the rows",
+    "of the kernel: a number, or a rule that computes it from the rows",
     tried=Choices("median", ("median/0.5", "median/2", "median/4", "median/8")),
 )
 
 
 def a_kernel(kernels: Family[AbstractKernel]) -> Parameter:
-    """The parameter ``kernel``, one of the given ones."""
+    """Declare ``kernel``, one of the given kernels."""
     return Parameter("rbf", (Words(of=kernels),), "the kernel")
 
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel whose gamma may still have to be read off the data."""
+    """A kernel whose gamma may depend on the data."""
 
     kind: type[AbstractKernel]
     gamma: float | str
@@ -79,23 +79,23 @@ class KernelChoice:
 
     @property
     def has_gamma(self) -> bool:
-        """Whether the kernel has one at all."""
+        """Whether the kernel has a gamma."""
         return issubclass(self.kind, AbstractScaledKernel)
 
     def is_compiled(self, layout: RowLayout) -> bool:
-        """Whether compiled loops compare such rows with landmarks."""
+        """Whether compiled loops compare these rows with landmarks."""
         return self.kind.is_compiled or layout.is_sparse
 
     def with_gamma(self, gamma: float) -> AbstractKernel:
-        """The kernel itself; gamma is left out where it has none."""
+        """The kernel with this gamma, if it has one."""
         if self.has_gamma:
             return self.kind.from_parameters(gamma=gamma, **self.parameters)
         return self.kind.from_parameters(**self.parameters)
 
     def choose_gamma(self, layout: RowLayout) -> Generator[Pass, Any, float]:
-        """gamma, by a pass over the data where a rule says how; 1 of a kernel that has none.
+        """Return gamma, from a pass over the data if it is a rule; 1 for a kernel without gamma.
 
-        "scale" takes the moments of all rows, weighted as the rows are, "median" a sample of them.
+        "scale" uses the weighted moments of all rows, "median" a sample.
         """
         if not self.has_gamma:
             return 1.0
@@ -123,7 +123,7 @@ def _sample_size(layout: RowLayout) -> int:
 
 
 def _moments_pass(layout: RowLayout) -> Reduce[Moments]:
-    strip = {"a strip, and what is made of its entries": (6, max(STRIP_ENTRIES, layout.n_features), 8)}
+    strip = {"a strip and its temporaries": (6, max(STRIP_ENTRIES, layout.n_features), 8)}
     cost = Cost().holding(task=strip, result={"moments": (3, 8)})
     return Reduce("width", _moments_of, merged_moments, cost=cost)
 

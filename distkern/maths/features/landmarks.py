@@ -1,4 +1,4 @@
-"""Features of a kernel at landmarks: its plain values there, and Nystroem features."""
+"""Features of a kernel at landmarks: its values there, and Nystroem features."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LANDMARKS = Parameter("uniform", (Words(of=LANDMARK_RULES),), "the rule that cho
 N_LANDMARKS = Parameter(
     None, (Whole(), NOTHING), "at most this many landmarks; none: 512", tried=Choices(1024, (256, 2048))
 )
-#: landmarks where neither their number nor a diameter is given
+#: number of landmarks if neither it nor a diameter is given
 DEFAULT_LANDMARKS = 512
 
 
@@ -47,7 +47,7 @@ def footprint_of_landmarks(layout: RowLayout, kernel: KernelChoice, size: int) -
 
 @dataclass(frozen=True)
 class AbstractLandmarkFeatures(AbstractKernelFeatures):
-    """Features made of a kernel at landmarks."""
+    """Features of a kernel at landmarks."""
 
     n_landmarks: int | None = parameter(
         N_LANDMARKS.default, *N_LANDMARKS.kinds, help=N_LANDMARKS.help, tried=N_LANDMARKS.tried
@@ -56,19 +56,19 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
 
     #: diameter of the balls that cover the rows, instead of ``n_landmarks``
     diameter: float | None = None
-    #: landmarks that are there already, None where they are to be chosen
+    #: number of known landmarks; None to choose them
     n_known: int | None = None
 
     memory_hint: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # a rule that does not take these is refused
+        # refuse a rule that does not support these
         _ = self.rule
 
     @property
     def rule(self) -> AbstractLandmarkRule:
-        """What chooses the landmarks."""
+        """The rule that chooses the landmarks."""
         by_number = self.n_landmarks is None and self.diameter is None
         n_landmarks = DEFAULT_LANDMARKS if by_number else self.n_landmarks
         return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=self.diameter)
@@ -112,7 +112,7 @@ class Nystroem(AbstractLandmarkFeatures):
 
     Parameters
     ----------
-    plain : the functions k(L, x) themselves, with the norm of the kernel's space, see
+    plain : use the functions k(L, x) with the norm of the kernel's space, see
         :class:`~distkern.maths.bases.landmarks.KernelSpan`
     """
 
@@ -135,7 +135,7 @@ class Nystroem(AbstractLandmarkFeatures):
         plain, itemsize = super().footprint(layout), layout.dtype.itemsize
         size = plain.size
         if self.plain:
-            # as if all were made orthonormal, which is for the widest kernels
+            # as if all were orthonormalised, as for the widest kernels
             return replace(
                 plain,
                 operand_bytes=plain.operand_bytes + 2 * size * size * itemsize,
@@ -147,7 +147,7 @@ class Nystroem(AbstractLandmarkFeatures):
 
 
 def whitened(plain: Footprint, layout: RowLayout) -> Footprint:
-    """What Nystroem features take, where the kernels alone take ``plain``."""
+    """The cost of Nystroem features, given the cost ``plain`` of the kernels."""
     size, itemsize = plain.size, layout.dtype.itemsize
     return replace(
         plain,

@@ -19,8 +19,8 @@ class Linear(AbstractFeatures):
 
     Parameters
     ----------
-    constant : a last feature that is 1
-    exact : sums are made in float64 in the order of the columns, see
+    constant : whether to add a constant feature 1
+    exact : whether to sum in float64 in the order of the columns, see
         :class:`~distkern.maths.bases.linear.LinearBasis`
     """
 

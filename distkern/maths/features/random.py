@@ -20,7 +20,7 @@ SAMPLER = Parameter("monte_carlo", (Words(of=SAMPLERS),), "how random features a
 
 
 def footprint_of_random(layout: RowLayout, basis: RandomFeatureBasis) -> Footprint:
-    """What evaluating a basis at rows of this layout takes."""
+    """The cost of evaluating a basis at rows of this layout."""
     numbers = layout.row_numbers
     each, of_block = basis.workspace_bytes(numbers, 1), basis.combining_bytes(numbers, 1)
     return Footprint(
@@ -39,19 +39,19 @@ def footprint_of_random(layout: RowLayout, basis: RandomFeatureBasis) -> Footpri
 
 @dataclass(frozen=True)
 class Random(AbstractKernelFeatures):
-    """z(x) with E[z(x) . z(y)] = k(x, y), regenerated from the problem's seed wherever they are needed.
+    """z(x) with E[z(x) . z(y)] = k(x, y), regenerated from the problem's seed.
 
     Raises
     ------
     InputError
-        If the kernel has no random features, or their number or the sampler does not suit it.
+        If the kernel has no random features, or does not support their number or the sampler.
     """
 
     n_features: int = parameter(
-        2048, Whole(), help="random features; even where they come in pairs", tried=Choices(2048, (512, 4096))
+        2048, Whole(), help="random features; even if they come in pairs", tried=Choices(2048, (512, 4096))
     )
     sampler: str = parameter(SAMPLER.default, *SAMPLER.kinds, help=SAMPLER.help)
-    #: columns of a block, unless they are the sampler's
+    #: columns of a block; None for the sampler's default
     width: int | None = None
 
     name: ClassVar[str] = "random"

@@ -18,7 +18,7 @@ from distkern.passes import Cost
 
 @dataclass(frozen=True)
 class Support(AbstractKernelFeatures):
-    """k(x_i, x) at training rows x_i, which the solver finds, with the norm of the kernel's space.
+    """k(x_i, x) at training rows x_i found by the solver, with the norm of the kernel's space.
 
     Raises
     ------
@@ -27,12 +27,10 @@ class Support(AbstractKernelFeatures):
     """
 
     max_support: int = parameter(
-        20_000,
-        Whole(),
-        help="training rows with a coefficient other than 0, at most; every process keeps them",
+        20_000, Whole(), help="most training rows with nonzero coefficients; every process keeps them"
     )
 
-    #: rows that are there already
+    #: number of known rows
     n_known: int = 0
 
     name: ClassVar[str] = "kernel"
@@ -62,9 +60,10 @@ class Support(AbstractKernelFeatures):
 def support_cost(
     layout: RowLayout, footprint: Footprint, n_outputs: int, piece_rows: int, n_rounds: int
 ) -> Cost:
-    """Cost of steps on ``piece_rows`` rows at a time, where every process keeps the support rows, and in
-    each of ``n_rounds`` one group of the rows has its turn."""
-    # a row with its coefficients and its place
+    """Cost of steps on ``piece_rows`` rows at a time: every process keeps the support rows, and one group of
+    rows takes its turn in each of ``n_rounds``.
+    """
+    # a row with its coefficients and its position
     support = footprint.size, layout.row_bytes + 8 * n_outputs + 16
     numbers = piece_rows + 4 * layout.row_numbers
     return footprint.cost(footprint.operations / n_rounds).holding(

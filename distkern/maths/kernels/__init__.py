@@ -1,4 +1,4 @@
-"""Kernels, found by their names in the files of this folder."""
+"""Kernels, found by name in the files of this folder."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ __all__ = [
 
 
 KERNELS = Family("distkern.maths.kernels", AbstractKernel)  # type: ignore[type-abstract]
-#: the kernel called so
+#: the kernel of a name
 find_kernel = KERNELS.find
-#: kernels that fall with the distance from k(x, x) = 1: those for landmarks
+#: kernels that decrease with the distance from k(x, x) = 1, for landmarks
 LANDMARK_KERNELS = KERNELS.where(lambda kind: issubclass(kind, AbstractLandmarkKernel))
-#: kernels that have tiles of values against given rows: those for Nystroem features
+#: kernels with tiles of values against given rows, for Nystroem features
 TILE_KERNELS = KERNELS.where(lambda kind: issubclass(kind, AbstractTileKernel))
-#: kernels that have random features
+#: kernels with random features
 FEATURE_KERNELS = KERNELS.where(lambda kind: issubclass(kind, AbstractFeatureKernel))
 
 
 def kernel_matrix(
     X: ArrayLike, Y: ArrayLike | None = None, *, kernel: str = "rbf", **parameters: Any
 ) -> Array:
-    """The kernel's closed form between all rows of ``X`` and of ``Y`` (default ``X``), in float64.
+    """Return the kernel's closed form between all rows of ``X`` and ``Y`` (default ``X``), in float64.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def kernel_matrix(
     Raises
     ------
     InputError
-        If there is no kernel of that name, a parameter is unknown or out of range, the widths differ, or the
-        kernel is not defined for a row.
+        If the kernel or a parameter is unknown, a parameter is out of range, the widths differ, or the kernel
+        is undefined for a row.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def kernel_matrix(
         raise InputError(
             f"shapes {left.shape} and {right.shape} do not match",
             where="kernel_matrix",
-            hint="give two-dimensional arrays with the same number of columns",
+            hint="pass two-dimensional arrays with the same number of columns",
         )
     found = find_kernel(kernel).from_parameters(**parameters)
     found.check_domain(left)

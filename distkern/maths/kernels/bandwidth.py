@@ -1,4 +1,4 @@
-"""Widths of a kernel from the data: the rules behind ``gamma="scale"`` and ``gamma="median"``."""
+"""Kernel widths from the data: the rules ``gamma="scale"`` and ``gamma="median"``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RULES = ("median", "scale")
 #: number, mean and sum of squared differences from the mean, (3,)
 Moments: TypeAlias = Array
 
-#: entries that are looked at in float64 at a time
+#: entries converted to float64 at a time
 STRIP_ENTRIES = 2**17
-#: rows up to which all pairs are looked at
+#: rows up to which all pairs are used
 _ALL_PAIRS_ROWS = 64
 
 
 def gamma_by_rule(rule: str, kernel: type[AbstractKernel], sample: Rows) -> float:
-    """gamma for a sample of rows (n_sample, n_features), in any order: see :func:`gamma_from_width`.
+    """Return gamma for a sample of rows (n_sample, n_features) in any order, see :func:`gamma_from_width`.
 
     Raises
     ------
@@ -40,28 +40,28 @@ def gamma_by_rule(rule: str, kernel: type[AbstractKernel], sample: Rows) -> floa
 
 
 def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_features: int) -> float:
-    """gamma of a kernel for the width that a rule has read off the data.
+    """Return the gamma of a kernel for a width found by a rule.
 
     "scale": width^2 = n_features * variance of all entries, scikit-learn's rule, so gamma = 1 / (d var) for
-    the Gaussian kernel. "median": width = sqrt(2) * median distance, the trick of Dai et al. 2014, Section 8,
-    so gamma = 1 / (2 median^2). A rule may be followed by a divisor of the width: "median/4". Data without
-    any spread get width 1.
+    the Gaussian kernel. "median": width = sqrt(2) * median distance, as in Dai et al. 2014, Section 8, so
+    gamma = 1 / (2 median^2). A rule may be followed by a divisor of the width: "median/4". Data without
+    spread get width 1.
 
     Raises
     ------
     InputError
-        If there is no such rule, the kernel has no gamma, or the width is not a finite number.
+        If there is no such rule, the kernel has no gamma, or the width is not finite.
     """
     if not issubclass(kernel, AbstractScaledKernel):
         raise InputError(f"kernel {kernel.name} has no gamma", where="gamma", hint="leave gamma out")
     _, divisor = parse_rule(rule)
     if not math.isfinite(width):
-        raise InputError("the spread of the features is too large for a number", where="X", hint="scale them")
+        raise InputError("the spread of the features overflows", where="X", hint="scale the features")
     return kernel.gamma_from_width((width if width > 0 else 1.0) / divisor, n_features)
 
 
 def width_from_gamma(kernel: type[AbstractScaledKernel], gamma: float, n_features: int) -> float:
-    """The width of a gamma, which is a constant times some power of it.
+    """Return the width of a gamma; the two are related by a power law.
 
     >>> from distkern.maths.kernels.euclidean import Gaussian
     >>> width_from_gamma(Gaussian, 4.0, 10)
@@ -72,7 +72,7 @@ def width_from_gamma(kernel: type[AbstractScaledKernel], gamma: float, n_feature
 
 
 def moments(rows: Rows, weights: NDArray[Any] | None = None) -> Moments:
-    """Number and mean of all entries and their squared differences from it, of rows that may have weights."""
+    """Return number and mean of all entries and their squared deviations, for optionally weighted rows."""
     row_entries = rows.n_entries / max(len(rows), 1) if isinstance(rows, SparseRows) else rows.shape[1]
     n_strip = max(1, int(STRIP_ENTRIES // max(row_entries, 1)))
     total: Moments = np.zeros(3)
@@ -92,7 +92,7 @@ def _moments(rows: Rows, weights: NDArray[Any] | None) -> Moments:
         mean = float(factors @ values) / (count * n_features)
         zeros = count * n_features - factors.sum()
         return np.array([count * n_features, mean, factors @ np.square(values - mean) + zeros * mean**2])
-    # from a value among them, so that equal entries have a sum of exactly 0
+    # relative to one entry, so that equal entries have a sum of exactly 0
     exact = rows.astype(np.float64)
     pivot = exact[0, 0]
     exact -= pivot
@@ -102,7 +102,7 @@ def _moments(rows: Rows, weights: NDArray[Any] | None) -> Moments:
 
 
 def merged_moments(first: Moments, second: Moments) -> Moments:
-    """The moments of all entries of both (Chan, Golub and LeVeque 1979)."""
+    """Merge the moments of two sets of entries (Chan, Golub and LeVeque 1979)."""
     count = first[0] + second[0]
     if count == 0:
         return first
@@ -117,15 +117,15 @@ def scale_width(found: Moments, n_features: int) -> float:
 
 
 def median_width(sample: Rows) -> float:
-    """sqrt(2) * median distance of random pairs of rows, of all pairs where there are few.
+    """sqrt(2) * median distance of random pairs of rows, or of all pairs if there are few.
 
-    Where more than half of the pairs are equal rows, it is the median of the others.
+    If more than half of the pairs are equal, it is the median of the others.
     """
     n_rows = len(sample)
     if n_rows <= _ALL_PAIRS_ROWS:
         left, right = np.triu_indices(n_rows, 1)
     else:
-        # neighbours of an ordered sample are closer than rows are
+        # neighbours in a sorted sample are closer than random pairs
         order = stream(0, Purpose.SAMPLE).permutation(n_rows)
         left, right = order[: n_rows // 2], order[n_rows // 2 : n_rows // 2 * 2]
     n_strip = max(1, STRIP_ENTRIES // max(sample.shape[1], 1))
@@ -141,7 +141,7 @@ def median_width(sample: Rows) -> float:
 
 
 def parse_rule(rule: str) -> tuple[str, float]:
-    """The rule of :data:`RULES` and the divisor of ``"median/4"`` or the like, 1 if there is none.
+    """Split a rule such as ``"median/4"`` into its name in :data:`RULES` and divisor, 1 if there is none.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def parse_rule(rule: str) -> tuple[str, float]:
     except ValueError:
         divisor = math.nan
     if not (math.isfinite(divisor) and divisor > 0):
-        raise InputError(f"{number!r} is not a positive number", where="gamma", hint="write 'median/4', say")
+        raise InputError(f"{number!r} is not a positive number", where="gamma", hint="try 'median/4'")
     return name, divisor
 
 

@@ -1,8 +1,8 @@
 """The base classes of kernels.
 
-To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
-abstract classes here and in ``features.py``; the contract tests pick it up and ask for its formula in
-``tests/contracts/formulas.py``. What needs one of the classes asks with :func:`require`.
+To add a kernel, write a file in this folder with a frozen dataclass that derives from one or several of the
+abstract classes here and in ``features.py``; the contract tests find it and ask for its formula in
+``tests/contracts/formulas.py``. Code that needs one of the classes calls :func:`require`.
 
 A kernel (:class:`AbstractKernel`) must give:
 
@@ -17,19 +17,19 @@ It may give:
 
 A kernel with a width (:class:`AbstractScaledKernel`) may give:
 
-    gamma_from_width, is_exponential    how gamma enters
+    gamma_from_width, is_exponential    the role of gamma
 
 A kernel at landmarks (:class:`AbstractTileKernel`: Nystroem features) must give:
 
-    prepare                       landmarks as rows are compared with them
+    prepare                       landmarks in a form that compares fast with rows
 
 It may give:
 
-    prepare_sparse                the same of sparse rows
-    prepared_bytes                what that takes
-    finish                        kernel values of the scores that ``prepare`` led to
+    prepare_sparse                the same for sparse rows
+    prepared_bytes                bytes of that form
+    finish                        kernel values from the scores of ``prepare``
 
-:class:`AbstractLandmarkKernel` is one that falls with the distance from k(x, x) = 1 (CSVRG, AVM, cells).
+:class:`AbstractLandmarkKernel` decreases with the distance from k(x, x) = 1 (CSVRG, AVM, cells).
 ``features.AbstractFeatureKernel`` has random features: ``feature_block``.
 """
 
@@ -54,8 +54,7 @@ from distkern.core.types import Array, Floats
 Capability = TypeVar("Capability", bound="AbstractKernel")
 
 _STRIP_NUMBERS = 2**16
-#: largest power of kernel values that is taken, which multiplies their rounding by as much; and what gammas
-#: may be off by
+#: largest power of kernel values, which multiplies their rounding, and relative tolerance of gammas
 _MOST_POWER, _ROUNDING = 100, 1e-9
 
 
@@ -64,7 +63,7 @@ class AbstractKernel(Declared, ABC):
     """A positive definite kernel."""
 
     name: ClassVar[str]
-    #: compiled loops compare dense rows with landmarks, as they do sparse rows for every kernel
+    #: whether compiled loops compare dense rows with landmarks; they always do for sparse rows
     is_compiled: ClassVar[bool] = False
 
     @classmethod
@@ -74,7 +73,7 @@ class AbstractKernel(Declared, ABC):
 
     @classmethod
     def from_parameters(cls, **parameters: Any) -> Self:
-        """Build the kernel, refusing parameters it does not have."""
+        """Build the kernel; refuse unknown parameters."""
         known = cls.parameter_names()
         for name in parameters:
             if name not in known:
@@ -92,7 +91,7 @@ class AbstractKernel(Declared, ABC):
 
     @property
     def lower_bound(self) -> float:
-        """It is defined for numbers greater than this, or of at least 0 if this is 0."""
+        """The kernel is defined for numbers greater than this, or of at least 0 if this is 0."""
         return -math.inf
 
     def power_of(self, other: AbstractKernel) -> int:
@@ -102,19 +101,19 @@ class AbstractKernel(Declared, ABC):
     def check_domain(
         self, rows: Rows, *, first_row: int = 0, where: str = "X", columns: Sequence[str] | None = None
     ) -> None:
-        """Refuse rows for which the kernel is not defined.
+        """Refuse rows for which the kernel is undefined.
 
         Parameters
         ----------
         rows : (n_rows, n_features)
-        first_row : number of the first of them, from 0
+        first_row : number of the first row, from 0
         where : their file or argument
         columns : names of the columns
 
         Raises
         ------
         InputError
-            Naming the first such row, and its column.
+            If there is such a row; the message names the first one and its column.
         """
         bound = self.lower_bound
         if bound == -math.inf:
@@ -138,7 +137,7 @@ class AbstractKernel(Declared, ABC):
 
 @dataclass(frozen=True)
 class AbstractNonNegativeKernel(AbstractKernel):
-    """A kernel of rows without negative numbers."""
+    """A kernel for nonnegative rows."""
 
     lower_bound = 0.0
 
@@ -147,7 +146,7 @@ class AbstractNonNegativeKernel(AbstractKernel):
 class AbstractScaledKernel(AbstractKernel):
     """A kernel with a width or a scale."""
 
-    gamma: float = parameter(1.0, POSITIVE, help="inverse width; every kernel's formula says how it enters")
+    gamma: float = parameter(1.0, POSITIVE, help="inverse width, see the kernel's formula")
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:
@@ -169,7 +168,7 @@ class AbstractScaledKernel(AbstractKernel):
 
 
 class AbstractPrepared(ABC):
-    """Landmarks in the form in which a kernel compares rows with them (picklable)."""
+    """Landmarks prepared for comparisons with rows by a kernel (picklable)."""
 
     @abstractmethod
     def scores(self, features: Any, out: Floats) -> None:
@@ -181,22 +180,22 @@ class AbstractPrepared(ABC):
 
 @dataclass(frozen=True)
 class AbstractTileKernel(AbstractKernel):
-    """A kernel whose values between rows and landmarks are made tile by tile.
+    """A kernel whose values between rows and landmarks are computed in tiles.
 
-    A tile is made in two steps: ``scores``, then ``finish``, an increasing map of the scores to kernel
-    values, in place. Kernels whose scores are their values leave it out.
+    A tile takes two steps: ``scores``, then ``finish``, an increasing map of scores to kernel values, in
+    place. Kernels whose scores are the values omit it.
     """
 
     @abstractmethod
     def prepare(self, landmarks: Floats) -> AbstractPrepared:
-        """Landmarks (r, d) in the form that the tiles of a pass need, in the landmarks' dtype."""
+        """Prepare landmarks (r, d) for the tiles of a pass, in the landmarks' dtype."""
 
     def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
-        """Bytes that :meth:`prepare` takes per landmark with ``n_columns`` numbers."""
+        """Bytes of :meth:`prepare` per landmark with ``n_columns`` numbers."""
         return (n_columns + 2) * itemsize
 
     def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
-        """Sparse landmarks in such a form; kernels that have none for sparse rows leave this out."""
+        """Prepare sparse landmarks; kernels for dense rows only omit this."""
         raise InputError(
             f"kernel {self.name} compares dense rows only",
             where="kernel",
@@ -204,7 +203,7 @@ class AbstractTileKernel(AbstractKernel):
         )
 
     def prepare_rows(self, landmarks: Rows) -> AbstractPrepared:
-        """Landmarks of either form, prepared."""
+        """Prepare dense or sparse landmarks."""
         if isinstance(landmarks, SparseRows):
             return self.prepare_sparse(landmarks)
         return self.prepare(landmarks)
@@ -215,7 +214,7 @@ class AbstractTileKernel(AbstractKernel):
 
 @dataclass(frozen=True)
 class ClosedFormScores(AbstractPrepared):
-    """The kernel values themselves, by the closed form in float64."""
+    """Kernel values by the closed form in float64."""
 
     kernel: AbstractTileKernel
     landmarks: Array
@@ -226,7 +225,7 @@ class ClosedFormScores(AbstractPrepared):
 
 @dataclass(frozen=True)
 class AbstractClosedFormTiles(AbstractTileKernel):
-    """A kernel that no matrix product gives: its tiles are its closed form."""
+    """A kernel without a matrix product: its tiles use the closed form."""
 
     def prepare(self, landmarks: Floats) -> ClosedFormScores:
         return ClosedFormScores(self, landmarks.astype(np.float64))
@@ -237,20 +236,20 @@ class AbstractClosedFormTiles(AbstractTileKernel):
 
 @dataclass(frozen=True)
 class AbstractLandmarkKernel(AbstractScaledKernel, AbstractTileKernel):
-    """A kernel with k(x, x) = 1 that falls with the distance of its arguments.
+    """A kernel with k(x, x) = 1 that decreases with the distance of its arguments.
 
-    Its scores are larger for closer rows, and 0 at distance 0 up to rounding, to either side, so that one
-    product serves both the values and the nearest landmark.
+    Its scores are larger for closer rows and 0 at distance 0, up to rounding of either sign, so that one
+    product gives both the values and the nearest landmark.
     """
 
 
 def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
-    """The kernel, known to be of a kind.
+    """Return the kernel if it has a capability.
 
     Raises
     ------
     InputError
-        If it is not; the message names the kernels that are.
+        If it does not; the message names the kernels that do.
     """
     if isinstance(kernel, capability):
         return kernel
@@ -271,14 +270,15 @@ _LACKS = {
 
 
 class Powers:
-    """Values of the same rows with one kernel after another: powers of those before, or made anew."""
+    """Values of the same rows with successive kernels, as powers of the previous ones if possible."""
 
     def __init__(self) -> None:
         self._last: tuple[AbstractKernel, Floats] | None = None
 
     def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
-        """Its values (n_rows, n_landmarks), overwritten by the next call: powers of the last values, else
-        ``make()``. The last values are dropped first.
+        """The kernel's values (n_rows, n_landmarks): powers of the last values, else ``make()``.
+
+        The next call overwrites them. The last values are dropped before ``make()``.
         """
         last, self._last = self._last, None
         power = 0 if last is None else kernel.power_of(last[0])
@@ -293,8 +293,8 @@ class Powers:
 class SquaredDistanceScores(AbstractPrepared):
     """Scores -scale |x - c|^2 as one augmented product [x, |x|^2, 1] [2 scale c; -scale; -scale |c|^2].
 
-    Rows and landmarks are first shifted by the landmarks' mean: the distances stay the same and the
-    cancellation in the product loses fewer digits.
+    Rows and landmarks are first shifted by the landmarks' mean, which preserves the distances and reduces
+    cancellation.
     """
 
     center: Floats
@@ -305,7 +305,7 @@ class SquaredDistanceScores(AbstractPrepared):
         center = landmarks.mean(axis=0, dtype=np.float64).astype(landmarks.dtype)
         augmented = np.empty((landmarks.shape[1] + 2, landmarks.shape[0]), dtype=landmarks.dtype)
         augmented[-2] = -scale
-        # a few at a time, as in double precision they take three times as much as the result
+        # a few at a time, since double precision takes three times the memory of the result
         for some in _strips(landmarks):
             shifted = landmarks[some].astype(np.float64) - center
             augmented[-1, some] = -scale * np.einsum("ij,ij->i", shifted, shifted)
@@ -331,7 +331,7 @@ class SquaredDistanceScores(AbstractPrepared):
 
 
 def _strips(rows: Floats) -> list[slice]:
-    """Rows a few at a time: up to 2^16 numbers, or a row."""
+    """Strips of up to 2^16 numbers, or a row."""
     step = max(1, _STRIP_NUMBERS // rows.shape[1])
     return [slice(start, start + step) for start in range(0, len(rows), step)]
 
@@ -339,7 +339,7 @@ def _strips(rows: Floats) -> list[slice]:
 def over_columns(
     combine: np.ufunc, term: Callable[[Array, Array], Array], left: Array, right: Array
 ) -> Array:
-    """The terms of all columns between all rows, (n, m), added up (``np.add``) or multiplied."""
+    """Combine the terms of all columns between all rows, (n, m), by ``np.add`` or ``np.multiply``."""
     total = np.full((len(left), len(right)), combine.identity, dtype=np.float64)
     for x, y in zip(left.T, right.T, strict=True):
         apply(combine, total, term(x[:, None], y), into=total)
@@ -347,5 +347,5 @@ def over_columns(
 
 
 def squared_distances(left: Array, right: Array) -> Array:
-    """|x - y|^2 between all rows, (n, m), by differences: exact where the augmented product cancels."""
+    """|x - y|^2 between all rows, (n, m), by differences: accurate where the augmented product cancels."""
     return over_columns(np.add, lambda x, y: (x - y) ** 2, left, right)

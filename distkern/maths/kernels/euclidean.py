@@ -108,14 +108,14 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
 
     def finish(self, scores: Floats) -> None:
         apply(np.negative, scores, into=scores)
-        # rounding can leave a point slightly closer than distance 0; far away, where the exponential is next
-        # to nothing, the polynomial must not overflow
+        # rounding can make a distance slightly negative; far away, where the exponential vanishes, the
+        # polynomial must not overflow
         farthest = 0.9 * math.log(float(np.finfo(scores.dtype).tiny))
         apply(np.clip, scores, 0.0, farthest**2, into=scores)
         apply(np.sqrt, scores, into=scores)
         first, *others = self._coefficients()
         if not others:
-            # exp(-s) alone, of smoothness 1/2
+            # smoothness 1/2: exp(-s)
             apply(np.negative, scores, into=scores)
             apply(np.exp, scores, into=scores)
             return

@@ -1,4 +1,4 @@
-"""Random features of a kernel, a block at a time: functions z with E[z(x) . z(y)] = k(x, y)."""
+"""Random features of a kernel in blocks: functions z with E[z(x) . z(y)] = k(x, y)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _TURN = 2.0 * np.pi
 
 
 class AbstractFeatureBlock(ABC):
-    """A block of random features, made of draws, from which it can be made again."""
+    """A block of random features, computed from draws."""
 
     @property
     @abstractmethod
     def n_columns(self) -> int:
-        """Features of the block."""
+        """Number of features."""
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
 
     @abstractmethod
     def take(self, draws: NDArray[np.intp]) -> AbstractFeatureBlock:
-        """The features of some of its draws."""
+        """The features of some of the draws."""
 
     @abstractmethod
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
@@ -51,11 +51,10 @@ class AbstractFeatureKernel(AbstractKernel):
 
     Attributes
     ----------
-    columns_per_draw : 2 for pairs; a block of F draws then has the columns of all first halves, [0, F), and
-        those of all second halves, [F, 2F)
-    whole_blocks : a block is one draw, no column of which can be had without the others
-    tile_bytes : bytes that a row of a tile takes beside its features: for each of its numbers, and for each
-        column of a block
+    columns_per_draw : 2 for pairs; a block of F draws then has the first halves in columns [0, F) and the
+        second halves in [F, 2F)
+    whole_blocks : whether a block is a single draw, whose columns cannot be computed separately
+    tile_bytes : temporary bytes for a row of a tile: per number of the row, and per column of a block
     """
 
     columns_per_draw: ClassVar[int] = 1
@@ -64,10 +63,7 @@ class AbstractFeatureKernel(AbstractKernel):
 
     @abstractmethod
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AbstractFeatureBlock:
-        """The features of some draws, evaluated in ``dtype``.
-
-        Draws are float64 and are rounded to the dtype last.
-        """
+        """Return the features of some float64 draws, which are finally rounded to ``dtype``."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class AbstractFrequencyBlock(AbstractFeatureBlock):
 
     Attributes
     ----------
-    frequencies : of the wanted draws
+    frequencies : frequencies of the selected draws
     n_whole : F of the whole block
     """
 
@@ -102,8 +98,8 @@ class PairBlock(AbstractFrequencyBlock):
 
     Attributes
     ----------
-    heavy : the frequencies have no mean, so that they are float64, in which omega . x is computed and reduced
-        to one turn before its cosine is taken, in the precision of the values
+    heavy : whether the frequencies have no mean, so that they are float64 and omega . x is reduced to one
+        turn before its cosine is computed in the precision of the values
     """
 
     heavy: bool
@@ -127,13 +123,13 @@ class PairBlock(AbstractFrequencyBlock):
 
 
 def pair(arguments: Floats, sines: Floats, cosines: Floats) -> None:
-    """Sine and cosine of the arguments; ``cosines`` may be the arguments' own memory."""
+    """Compute sine and cosine of the arguments; ``cosines`` may share their memory."""
     apply(np.sin, arguments, into=sines)
     apply(np.cos, arguments, into=cosines)
 
 
 def reduce_turns(exact: Floats, arguments: Floats) -> None:
-    """Write float64 arguments modulo 2 pi, within [-pi, pi], into narrower ones; ``exact`` is overwritten."""
+    """Write float64 arguments modulo 2 pi, in [-pi, pi], into a narrower dtype; overwrites ``exact``."""
     turns: Floats = scratch("turns", exact.shape, np.float64)
     apply(np.multiply, exact, 1.0 / _TURN, into=turns)
     apply(np.rint, turns, into=turns)
@@ -142,7 +138,7 @@ def reduce_turns(exact: Floats, arguments: Floats) -> None:
 
 
 def in_float64(rows: Rows) -> Rows:
-    """A tile of rows in float64, dense ones in a reused buffer."""
+    """Convert a tile of rows to float64, dense rows in a reused buffer."""
     if not isinstance(rows, np.ndarray) or rows.dtype == np.float64:
         return rows.astype(np.float64) if rows.dtype != np.float64 else rows
     exact: Floats = scratch("exact rows", rows.shape, np.float64)
@@ -152,7 +148,7 @@ def in_float64(rows: Rows) -> Rows:
 
 @dataclass(frozen=True)
 class ProjectedBlock(AbstractFrequencyBlock):
-    """Features that are a function of one inner product each; subclasses say which."""
+    """Features that are functions of one inner product each."""
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         self.frequencies.project(rows, values)

@@ -1,6 +1,6 @@
 """Kernels of histograms.
 
-Additive ones are sum_j sqrt(x_j y_j) K(log y_j - log x_j), and skewed ones products over the columns of
+Additive kernels are sum_j sqrt(x_j y_j) K(log y_j - log x_j), skewed ones products over the columns of
 K(log(y_j + c) - log(x_j + c)).
 """
 
@@ -32,28 +32,28 @@ from distkern.maths.samplers import Draws
 from distkern.maths.samplers.base import CounterStream, monte_carlo_only
 from distkern.maths.samplers.frequencies import DenseFrequencies
 
-#: beyond it lies less than 2^-53 of the Jensen-Shannon spectrum, to either side
+#: less than 2^-53 of the Jensen-Shannon spectrum lies beyond, on either side
 _FARTHEST = 13.0
 _PANELS = 6656
 
 
 def hyperbolic_secant(uniforms: Array) -> Array:
-    """omega of density sech(pi omega): log(tan(pi u / 2)) / pi."""
+    """omega with density sech(pi omega): log(tan(pi u / 2)) / pi."""
     quantiles: Array = np.log(np.tan(0.5 * np.pi * uniforms)) / np.pi
     return quantiles
 
 
 def half_cauchy_width(uniforms: Array) -> Array:
-    """omega of density 2 / (pi (1 + 4 omega^2)): tan(pi (u - 1/2)) / 2."""
+    """omega with density 2 / (pi (1 + 4 omega^2)): tan(pi (u - 1/2)) / 2."""
     quantiles: Array = 0.5 * np.tan(np.pi * (uniforms - 0.5))
     return quantiles
 
 
 def jensen_shannon(uniforms: Array) -> Array:
-    """omega of density sech(pi omega) / ((1 + 4 omega^2) log 2), to an absolute error of 1e-11.
+    """omega with density sech(pi omega) / ((1 + 4 omega^2) log 2), to an absolute error of 1e-11.
 
-    The tail Q(omega) has no closed form; omega as a function of -log(2 Q) is smooth, almost a straight line,
-    and is interpolated between nodes with its derivative Q / density.
+    The tail Q(omega) has no closed form. omega is smooth, almost linear, in -log(2 Q), and is interpolated
+    between nodes with its derivative Q / density.
     """
     logarithms, nodes, slopes = _jensen_shannon_table()
     tails = np.minimum(uniforms, 1.0 - uniforms)
@@ -73,13 +73,13 @@ def jensen_shannon(uniforms: Array) -> Array:
 
 @cache
 def _jensen_shannon_table() -> tuple[Array, Array, Array]:
-    """-log(2 Q), omega, and the derivative of the second by the first, at the nodes."""
+    """-log(2 Q), omega, and the derivative of omega with respect to it, at the nodes."""
     nodes = np.linspace(0.0, _FARTHEST, _PANELS + 1)
     half = 0.5 * (nodes[1] - nodes[0])
     points, weights = np.polynomial.legendre.leggauss(5)
     inside = (nodes[:-1] + half)[:, None] + half * points
     areas = half * (_jensen_shannon_density(inside) @ weights)
-    # what lies beyond the last node falls by a factor exp(pi) a unit
+    # the density beyond the last node falls by a factor exp(pi) per unit
     last = _jensen_shannon_density(nodes[-1:]) / (np.pi + 2.0 / _FARTHEST)
     tails = np.cumsum(np.concatenate([last, areas[::-1]]))[::-1]
     tails *= 0.5 / tails[0]
@@ -95,11 +95,11 @@ def _jensen_shannon_density(omega: Array) -> Array:
 class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosedFormTiles):
     """A sum over columns of a kernel of two numbers >= 0 (Vedaldi, Zisserman 2012; Dai et al. 2014, Table 1).
 
-    A draw is a pair of features of one column: sqrt(d x_j) [cos | sin](omega log x_j), omega of K's spectrum,
-    so that a feature costs the same whatever the number of columns d. Draws take the columns in turn, from a
-    random one on: every column has its share, and with F a multiple of d, |z(x)|^2 = k(x, x) exactly. (The
-    paper's feature has all columns at the same omega, 2 d numbers of which most say the same.) Take
-    n_features of at least 2 d, or some columns have no feature.
+    A draw is a pair of features of one column: sqrt(d x_j) [cos | sin](omega log x_j), omega from K's
+    spectrum, so that a feature costs the same for any number of columns d. Draws cycle through the columns
+    from a random one: columns have equal shares, and if F is a multiple of d, |z(x)|^2 = k(x, x) exactly.
+    (The paper's feature uses all columns at the same omega, 2 d mostly redundant numbers.) Use at least 2 d
+    n_features, or some columns have no feature.
     """
 
     columns_per_draw = 2
@@ -114,7 +114,7 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
     @staticmethod
     @abstractmethod
     def quantiles(uniforms: Array) -> Array:
-        """omega of uniform numbers inside (0, 1)."""
+        """omega for uniform numbers inside (0, 1)."""
 
     def closed_form(self, left: Array, right: Array) -> Array:
         total = np.zeros((left.shape[0], right.shape[0]))
@@ -129,7 +129,7 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
         n_input, positions = draws.n_input, draws.positions
         first = int(draws.shared_words(CounterStream.COLUMNS, 1)[0] % n_input)
         columns = (first + draws.n_before + positions) % n_input
-        # a point of d coordinates serves d draws in turn, so that each column has a sequence of its own
+        # a point of d coordinates serves d successive draws, so that each column has its own sequence
         n_draws, n_usual = (-(-number // n_input) for number in (draws.n_draws, draws.n_usual))
         points = Draws(draws.sampler, draws.seed, draws.block, n_draws, n_input, n_usual=n_usual)
         omega = self.quantiles(points.uniforms(n_input)[positions // n_input, columns])
@@ -144,7 +144,7 @@ class AdditiveBlock(AbstractFeatureBlock):
     Attributes
     ----------
     columns : (F,) the column of each draw
-    omega : (F,) in float64 where the spectrum has no mean
+    omega : (F,) in float64 if the spectrum has no mean
     n_input : d
     n_whole : F of the whole block
     """
@@ -175,7 +175,7 @@ class AdditiveBlock(AbstractFeatureBlock):
         apply(np.log, numbers, into=numbers)
         shape = (numbers.shape[0], len(self.columns))
         arguments: Floats = scratch("log arguments", shape, self.omega.dtype)
-        # mode "clip" writes into ``out`` directly; all positions are within
+        # mode "clip" writes into ``out`` directly; all positions are valid
         apply(np.take, numbers, places, axis=1, into=arguments, mode="clip")
         arguments *= self.omega
         cosines, sines = values[:, : shape[1]], values[:, shape[1] :]
@@ -221,9 +221,8 @@ class ChiSquare(AbstractAdditiveKernel):
 class Intersection(AbstractAdditiveKernel):
     """k(x, y) = sum_j min(x_j, y_j) for numbers >= 0 (Dai et al. 2014, Table 1).
 
-    Its spectrum is 2 / (pi (1 + 4 omega^2)).
-
-    The table's density has mass 1/2 and goes with sqrt(2 x_j); this is the normalised one, with sqrt(x_j).
+    Its spectrum is 2 / (pi (1 + 4 omega^2)). The table's density has mass 1/2 and belongs to sqrt(2 x_j);
+    this one is normalised and belongs to sqrt(x_j).
     """
 
     name = "intersection"
@@ -238,9 +237,8 @@ class Intersection(AbstractAdditiveKernel):
 class JensenShannon(AbstractAdditiveKernel):
     """k(x, y) = sum_j x_j/2 log2((x_j + y_j) / x_j) + y_j/2 log2((x_j + y_j) / y_j) (Dai et al. 2014).
 
-    For numbers >= 0, where a term with x_j = 0 or y_j = 0 is 0. Spectrum sech(pi omega) / ((1 + 4 omega^2)
-    log 2): the table's has mass 1/2. It is inverted, not rejected from, so that every sampler of numbers will
-    do.
+    For numbers >= 0; a term with x_j = 0 or y_j = 0 is 0. Spectrum sech(pi omega) / ((1 + 4 omega^2) log 2)
+    (the table's has mass 1/2). It is sampled by inversion instead of rejection, so that every sampler works.
     """
 
     name = "jensen_shannon"
@@ -255,8 +253,8 @@ class JensenShannon(AbstractAdditiveKernel):
 class Hellinger(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosedFormTiles):
     """k(x, y) = sum_j sqrt(x_j y_j) for numbers >= 0 (Dai et al. 2014, Table 1).
 
-    Features: <omega, sqrt(x)> with random signs omega (the table's factor 2 is wrong). Where the square roots
-    themselves, d columns, are few enough, a linear model of them is the same machine without any error.
+    Features: <omega, sqrt(x)> with random signs omega (the table's factor 2 is wrong). With few columns d, a
+    linear model of the square roots is the same machine without error.
     """
 
     name = "hellinger"
@@ -278,7 +276,7 @@ class RootBlock(ProjectedBlock):
         super().fill(_roots(rows), values, scale)
 
     def apply(self, values: Floats) -> None:
-        """The inner products are the features."""
+        """Leave inner products unchanged."""
 
 
 def _roots(rows: Rows) -> Rows:
@@ -293,7 +291,7 @@ def _roots(rows: Rows) -> Rows:
 class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
     """A kernel of numbers > -offset that is stationary in their logarithms (Li, Ionescu, Sminchisescu 2010).
 
-    Features: pairs of <omega, log(x + offset)>. They are the same, up to a rotation of each pair, with
+    Features: pairs of <omega, log(x + offset)>. Up to a rotation of each pair they equal those of
     log(1 + x / offset), which is 0 where x is, so that sparse rows stay sparse.
     """
 
@@ -315,7 +313,7 @@ class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
     @staticmethod
     @abstractmethod
     def quantiles(uniforms: Array) -> Array:
-        """omega of uniform numbers inside (0, 1)."""
+        """omega for uniform numbers inside (0, 1)."""
 
     def closed_form(self, left: Array, right: Array) -> Array:
         return over_columns(np.multiply, self.column_kernel, left + self.offset, right + self.offset)
@@ -340,7 +338,7 @@ class LogarithmBlock(PairBlock):
             return
         logarithms: Floats = scratch("logarithms", rows.shape, rows.dtype)
         apply(np.multiply, rows, rows.dtype.type(1.0 / self.offset), into=logarithms)
-        # many times faster than log1p, and as good for a phase
+        # many times faster than log1p, and accurate enough for a phase
         logarithms += rows.dtype.type(1.0)
         apply(np.log, logarithms, into=logarithms)
         super().fill(logarithms, values, scale)
@@ -350,7 +348,7 @@ class LogarithmBlock(PairBlock):
 class SkewedChiSquare(AbstractSkewedKernel):
     """k(x, y) = prod_j 2 sqrt(x_j + c) sqrt(y_j + c) / (x_j + y_j + 2c), c = offset (Dai et al. 2014).
 
-    The table has the 2 outside of the product. Frequencies: independent, of density sech(pi omega).
+    The table has the 2 outside of the product. Frequencies: independent, with density sech(pi omega).
     """
 
     name = "skewed_chi2"
@@ -364,7 +362,7 @@ class SkewedChiSquare(AbstractSkewedKernel):
 class SkewedIntersection(AbstractSkewedKernel):
     """k(x, y) = prod_j min(sqrt((x_j + c) / (y_j + c)), sqrt((y_j + c) / (x_j + c))), c = offset.
 
-    Dai et al. 2014, Table 1, whose density has mass 2^-d; frequencies: independent, of density
+    Dai et al. 2014, Table 1, whose density has mass 2^-d. Frequencies: independent, with density
     2 / (pi (1 + 4 omega^2)).
     """
 

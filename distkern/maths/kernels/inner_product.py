@@ -23,7 +23,7 @@ from distkern.maths.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class InnerProductScores(AbstractPrepared):
-    """The kernel values themselves, of inner products and squared lengths."""
+    """Kernel values computed from inner products and squared lengths."""
 
     kernel: AbstractInnerProductKernel
     landmarks: Floats
@@ -56,12 +56,12 @@ class AbstractInnerProductKernel(AbstractTileKernel):
         return itemsize
 
 
-#: degrees beyond are drawn once in 2^53
+#: higher degrees have probability 2^-53
 _HIGHEST = 52
 
 
 class Coefficients(AbstractKind):
-    """Few numbers >= 0, not all of them 0; or none."""
+    """A short list of numbers >= 0, not all 0, or an empty list."""
 
     annotation = "Sequence[float]"
     docstring_type = "list of float"
@@ -87,12 +87,12 @@ class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     """k(x, y) = sum_n a_n (gamma <x, y>)^n with a_n >= 0 (Kar and Karnick 2012; Dai et al. 2014, Table 1).
 
     Features: sqrt(a_N / p_N) prod_{i <= N} sqrt(gamma) <omega_i, x>, omega_i random signs, where the degree N
-    has probability p_N = 2^-(N + 1), renormalised where the series ends (the table's 1/p^(n + 1) sums to 1
-    for p = 2 only). Their variance is large, and grows with gamma |x|^2: keep it below 1.
+    has probability p_N = 2^-(N + 1), renormalised if the series ends (the table's 1/p^(n + 1) sums to 1 only
+    for p = 2). Their variance is large and grows with gamma |x|^2: keep that below 1.
     """
 
     coefficients: tuple[float, ...] = parameter(
-        (), Coefficients(), help="a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>"
+        (), Coefficients(), help="a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>"
     )
 
     name = "dot_product"
@@ -133,8 +133,8 @@ class ProductBlock(AbstractFeatureBlock):
     Attributes
     ----------
     layers : the i-th factor of all draws of degree i or more, highest degree first
-    sizes : (F,) what each draw's product is multiplied by
-    places : (F,) where each draw is in that order
+    sizes : (F,) factor of each draw's product
+    places : (F,) position of each draw in that order
     n_whole : F of the whole block
     """
 
@@ -167,7 +167,7 @@ class ProductBlock(AbstractFeatureBlock):
             layer.project(rows, factors)
             products[:, : shape[1]] *= factors
         ordered: Floats = scratch("ordered products", values.shape, values.dtype)
-        # mode "clip" writes into ``out`` directly; all positions are within
+        # mode "clip" writes into ``out`` directly; all positions are valid
         apply(np.take, products, self.places, axis=1, into=ordered, mode="clip")
         apply(np.multiply, ordered, self.sizes * values.dtype.type(scale / self.n_whole**0.5), into=values)
 
@@ -178,7 +178,7 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
 
     Features: a block is one tensor sketch (Pham and Pagh 2013), the circular convolution of ``degree``
     independent count sketches of [sqrt(gamma) x, sqrt(offset)], by discrete Fourier transforms. Its products
-    estimate the kernel as they are, without a division by the number of columns.
+    estimate the kernel without a division by the number of columns.
     """
 
     degree: int = parameter(3, Whole(1), help="power of the inner product")
@@ -196,7 +196,7 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> TensorSketchBlock:
         monte_carlo_only(draws, self.name)
         width = draws.n_input + 1
-        # as many words as the block has columns and the rows numbers, whichever way they are cut
+        # one word for each factor and input, however blocks are divided
         columns = Draws(draws.sampler, draws.seed, draws.block, int(self.degree), width)
         buckets = (columns.words(CounterStream.BUCKETS, width) % np.uint64(draws.n_draws)).astype(np.int64)
         factors = columns.signs(CounterStream.SIGNS, width) * self.gamma**0.5
@@ -210,8 +210,8 @@ class TensorSketchBlock(AbstractFeatureBlock):
 
     Attributes
     ----------
-    buckets : (degree, n_input + 1) to which column each input goes, the last input being a constant
-    factors : (degree, n_input + 1) and with which factor
+    buckets : (degree, n_input + 1) target column of each input; the last input is a constant
+    factors : (degree, n_input + 1) factor of each input
     size : columns
     """
 
@@ -228,7 +228,7 @@ class TensorSketchBlock(AbstractFeatureBlock):
         return int(self.buckets.nbytes + self.factors.nbytes)
 
     def take(self, draws: NDArray[np.intp]) -> TensorSketchBlock:
-        """The block is one draw."""
+        """Return the block, which is a single draw."""
         return self
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
@@ -253,7 +253,7 @@ class TensorSketchBlock(AbstractFeatureBlock):
             order = np.argsort(buckets[:-1], kind="stable")
             used, starts = np.unique(buckets[order], return_index=True)
             signed: Floats = scratch("signed inputs", rows.shape, out.dtype)
-            # mode "clip" writes into ``out`` directly; all positions are within
+            # mode "clip" writes into ``out`` directly; all positions are valid
             apply(np.take, rows, order, axis=1, into=signed, mode="clip")
             signed *= factors[order]
             out.fill(0.0)
@@ -269,8 +269,8 @@ class ArcCosine(AbstractInnerProductKernel, AbstractFeatureKernel):
 
     J_0 = pi - t, J_1 = sin t + (pi - t) cos t, J_2 = 3 sin t cos t + (pi - t) (1 + 2 cos^2 t). Features:
     sqrt(2) <omega, x>^n where <omega, x> > 0, else 0, with standard normal omega (the table's max(0, .) must
-    be the step function, and its constants belong into the feature). Where a row is 0, t is taken as pi / 2
-    and k as 0, as its features are.
+    be the step function, and its constants belong into the feature). For a zero row, k is 0, as are its
+    features.
     """
 
     degree: int = parameter(1, Whole(0, 2), help="n, the power of the norms")

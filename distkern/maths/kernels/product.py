@@ -1,4 +1,4 @@
-"""Product kernels, with a factor for each column; compiled loops compare rows with landmarks."""
+"""Product kernels with a factor for each column, compared by compiled loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from distkern.maths.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class CompiledScores(AbstractPrepared):
-    """What a compiled loop makes of dense rows and landmarks: ``loop`` gives it for a dtype."""
+    """Scores of dense rows by a compiled loop; ``loop`` returns it for a dtype."""
 
     loop: Callable[[np.dtype[Any]], Callable[..., None]]
     landmarks: Floats
@@ -38,13 +38,13 @@ class CompiledScores(AbstractPrepared):
 class CityBlockScores(AbstractPrepared):
     """Scores -gamma |x - c|_1 of dense rows.
 
-    A column in which the landmarks have two values, a and b, is part of a matrix product, whatever the rows
-    have there: |x - c| = |x - a| + (|x - b| - |x - a|) [c = b]. A compiled loop adds the other columns.
+    A column with two landmark values, a and b, enters a matrix product, whatever its values in rows:
+    |x - c| = |x - a| + (|x - b| - |x - a|) [c = b]. A compiled loop adds the other columns.
 
     Attributes
     ----------
-    paired, others : numbers of the columns of two values, and of the others
-    usual, rare : (n_paired,) the two values, the one that most landmarks have first
+    paired, others : numbers of the columns with two values, and of the others
+    usual, rare : (n_paired,) the two values, the more frequent first
     indicators : (n_paired + 1, n_landmarks) -gamma where c = b, and a last row of -gamma
     landmarks : (n_landmarks, n_others)
     """
@@ -63,7 +63,7 @@ class CityBlockScores(AbstractPrepared):
         is_highest = landmarks == highest
         is_paired = (is_highest | (landmarks == lowest)).all(axis=0)
         paired, others = np.flatnonzero(is_paired), np.flatnonzero(~is_paired)
-        # sums of small numbers lose least
+        # small sums lose least precision
         mostly_highest = 2 * np.count_nonzero(is_highest[:, paired], axis=0) > len(landmarks)
         usual = np.where(mostly_highest, highest[paired], lowest[paired])
         rare = np.where(mostly_highest, lowest[paired], highest[paired])
@@ -91,18 +91,18 @@ class CityBlockScores(AbstractPrepared):
         apply(np.subtract, far, near, into=far)
         apply(np.sum, near, into=rows[:, -1], axis=1)
         matmul(rows, self.indicators, into=out)
-        # rounding can leave a row slightly closer than distance 0
+        # rounding can make a distance slightly negative
         apply(np.minimum, out, 0.0, into=out)
 
 
-#: landmarks that are compared with a row at once: with fewer, single precision waits for the additions before
+#: landmarks compared with a row at once; with fewer, additions in single precision wait for each other
 _ACROSS = 128
 
 
 def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
     n_features = features.shape[1]
     n_fours = n_features // 4 * 4
-    # column by column, so that sums of several landmarks grow side by side
+    # by columns, so that sums of several landmarks are vectorised
     across = np.zeros((n_features, _ACROSS), features.dtype)
     values = np.empty(_ACROSS, features.dtype)
     for start in range(0, landmarks.shape[0], _ACROSS):
@@ -112,7 +112,7 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
                 across[k, j] = landmarks[start + j, k]
         for i in range(features.shape[0]):
             values[:] = begun(gamma)
-            # four columns for each time that the sums are read and written
+            # four columns for each load and store of the sums
             for k in range(0, n_fours, 4):
                 first, second = features[i, k], features[i, k + 1]
                 third, fourth = features[i, k + 2], features[i, k + 3]
@@ -130,17 +130,17 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
 
 
 def begun(gamma: Any) -> Any:
-    """The value before the first column; stands for a kernel's own function, as the next two do."""
+    """The value before the first column; a placeholder like the next two functions."""
     raise NotImplementedError
 
 
 def continued(value: Any, difference: Any, gamma: Any) -> Any:
-    """The value with one more column, in which a row and a landmark differ by so much."""
+    """The value with one more column, given the difference of row and landmark."""
     raise NotImplementedError
 
 
 def ended(before: Any, value: Any, gamma: Any) -> Any:
-    """The score after the last column, where ``out`` had another before."""
+    """The score after the last column, given the one in ``out``."""
     raise NotImplementedError
 
 
@@ -170,13 +170,13 @@ def _from_one(before: Any, value: Any, gamma: Any) -> Any:
 
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
-    """out[i, j] -= gamma sum_k |features[i, k] - landmarks[j, k]|, for arrays of this dtype."""
+    """Compile out[i, j] -= gamma sum_k |features[i, k] - landmarks[j, k]|."""
     return _compiled(dtype, begun=_zero, continued=_plus_distance, ended=_added)
 
 
 @cache
 def cauchy_product(dtype: np.dtype[Any]) -> Callable[..., None]:
-    """out[i, j] = 1 - prod_k (1 + gamma (features[i, k] - landmarks[j, k])^2), for arrays of this dtype."""
+    """Compile out[i, j] = 1 - prod_k (1 + gamma (features[i, k] - landmarks[j, k])^2)."""
     return _compiled(dtype, begun=_one, continued=_times_factor, ended=_from_one)
 
 
@@ -188,9 +188,8 @@ def _compiled(dtype: np.dtype[Any], **helpers: Callable[..., Any]) -> Callable[.
 class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = exp(-gamma |x - y|_1), gamma = 1/s (Dai et al. 2014, Table 1; the norm is the 1-norm).
 
-    It is a function of the 1-norm, not of the Euclidean one, so the paper's Theorem 4 (Tan et al. 2019) holds
-    with 1-norm balls; the coverage of the landmarks uses Euclidean balls for every kernel.
-    Frequencies: independent Cauchy numbers times gamma.
+    It depends on the 1-norm, so the paper's Theorem 4 (Tan et al. 2019) holds with 1-norm balls; the coverage
+    of landmarks uses Euclidean balls for every kernel. Frequencies: independent Cauchy numbers times gamma.
     """
 
     name = "laplacian"
@@ -225,9 +224,9 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
 class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = prod_i 1 / (1 + gamma (x_i - y_i)^2), gamma = 1/s^2 (Dai et al. 2014, Table 1).
 
-    A product over the coordinates, not a function of the Euclidean distance: see the note at the Laplacian.
+    A product over the coordinates, not a function of the Euclidean distance: see :class:`Laplacian`.
     Frequencies: independent Laplace numbers times sqrt(gamma); the table's density exp(-|w|_1) has mass 2^d
-    and is meant normalised.
+    and is normalised here.
     """
 
     name = "cauchy"

@@ -17,7 +17,7 @@ from distkern.maths.samplers import Draws
 from distkern.maths.samplers.frequencies import DenseFrequencies
 from distkern.maths.samplers.normal import normal_quantiles
 
-#: larger ones are of no account, and their products with rows might overflow
+#: larger ones make no difference, and their products with rows might overflow
 _LARGEST = 1e30
 
 
@@ -27,7 +27,7 @@ class AbstractSemigroupKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, 
 
     @abstractmethod
     def quantiles(self, uniforms: Array) -> Array:
-        """omega of uniform numbers inside (0, 1)."""
+        """omega for uniform numbers inside (0, 1)."""
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> ExponentialBlock:
         omega = np.minimum(self.quantiles(draws.uniforms(draws.n_input)), _LARGEST)

@@ -1,11 +1,11 @@
-"""Scores of sparse rows against sparse landmarks, without ever writing out a zero.
+"""Scores of sparse rows against sparse landmarks, without storing zeros.
 
 A sum over all columns of d(x_k, c_k) with d(0, 0) = 0 is
 
     sum_k d(x_k, 0) + sum_k d(0, c_k) + sum of d(x_k, c_k) - d(x_k, 0) - d(0, c_k) over columns of both,
 
-so a row costs one addition for each landmark with a number in one of its columns. Squared and city block
-distances are such sums, and so is the logarithm of the Cauchy kernel.
+so a row costs one addition for each landmark entry in one of its columns. Squared and city block distances
+are such sums, and so is the logarithm of the Cauchy kernel.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def cauchy_shared(row: float, landmark: float, gamma: float) -> float:
 
 
 def own(value: float, parameter: float) -> float:
-    """Stands for the scores' own, which :func:`distkern.core.compiled.compile_loop` puts in its place."""
+    """Placeholder that :func:`distkern.core.compiled.compile_loop` replaces."""
     raise NotImplementedError
 
 
 def shared(row: float, landmark: float, parameter: float) -> float:
-    """Stands for the scores' own, as :func:`own` does."""
+    """Placeholder like :func:`own`."""
     raise NotImplementedError
 
 
@@ -88,11 +88,11 @@ def _sparse_sums(data, indices, indptr, values, members, starts, constants, para
 def sparse_sums(
     dtype: np.dtype[Any], own: Callable[..., float], shared: Callable[..., float]
 ) -> Callable[..., None]:
-    """out[i, j] = -scale max(0, sum of own over row i + constants[j] + sum of shared over common columns).
+    """Compile out[i, j] = -scale max(0, sum of own over row i + constants[j] + shared over common columns).
 
-    The compiled function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks column by column as
-    ``values``, ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the
-    parameter of own and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
+    The function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks by columns as ``values``,
+    ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the parameter of own and
+    shared, the scale, and ``out``. Sums are float64, in the order of the columns.
     """
     text = "x[:] i4[:] i8[:] x[:] i4[:] i4[:] f8[:] f8 f8 x[:, :]!"
     arguments = argument_types(text, x=dtype)
@@ -105,10 +105,10 @@ class AbstractSparseScores(AbstractPrepared):
 
     Attributes
     ----------
-    values, members : (n_entries,) the landmarks' numbers column by column, and the landmark of each
+    values, members : (n_entries,) the landmarks' numbers by columns, and the landmark of each
     starts : (n_features + 1,) first entry of each column
-    constants : (r,) float64 sum_k d(0, c_k) of each landmark
-    parameter : of d
+    constants : (r,) float64 sum_k d(0, c_k) for each landmark
+    parameter : parameter of d
     """
 
     values: Floats
@@ -171,7 +171,7 @@ class SparseCauchy(AbstractPrepared):
 
     def scores(self, features: SparseRows, out: Floats) -> None:
         self.logarithms.scores(features, out)
-        # where the kernel is next to nothing, the product must not overflow
+        # avoid overflow where the kernel vanishes
         apply(np.clip, out, -85.0, 0.0, into=out)
         apply(np.negative, out, into=out)
         apply(np.expm1, out, into=out)

@@ -1,4 +1,4 @@
-"""What the coverage does with rows: the driver's compiled, sequential scan; what workers drop beforehand."""
+"""The coverage's work on rows: the driver's compiled sequential scan, and the workers' filter before it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from distkern.maths.kernels.base import SquaredDistanceScores
 from distkern.maths.kernels.sparse import SparseSquaredDistance
 from distkern.maths.landmarks.base import RowLayout
 
-#: rows whose distances are taken in double precision at once
+#: rows whose distances are computed in double precision at once
 EXACT_ROWS = 16
 _STEP = 256  # the buffers grow between steps, so that a step never runs out of room
 
-#: a tile of rows, and the positions in it that are not covered
+#: a tile of rows, and its uncovered positions
 Uncovered: TypeAlias = tuple[slice, NDArray[np.int64]]
 
 
@@ -60,7 +60,7 @@ def _scan(rows: Any, landmarks: Any, n_landmarks: int, order: Any, squared_radiu
 
 
 class Compressed(NamedTuple):
-    """Landmarks in compressed rows with their squared norms, in arrays with room for more."""
+    """Landmarks in compressed rows with their squared norms, in arrays with spare capacity."""
 
     data: Floats
     indices: NDArray[np.int32]
@@ -107,12 +107,12 @@ def _sparse_scan(data, indices, indptr, landmarks, row, n_landmarks, order, squa
 
 @cache
 def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
-    """The scan for these rows, a function of rows, landmarks, n_landmarks, order, squared_radius and limit.
+    """Compile the scan for rows of this dtype.
 
-    It appends to ``landmarks`` every row farther than the radius from all of them so far (distances in
-    float64, summed from the first feature to the last) and returns the new number of landmarks, at most
-    ``limit`` + 1. ``order`` holds the landmarks' numbers, most recently useful first: a neighbour of the
-    last row is tried first, which changes the time and not the result.
+    The function takes rows, landmarks, n_landmarks, order, squared_radius and limit. It appends to
+    ``landmarks`` every row farther than the radius from all of them (distances in float64, summed over the
+    features in order) and returns the new number of landmarks, at most ``limit`` + 1. ``order`` holds the
+    landmarks' numbers, most recently matched first, which saves time and does not change the result.
     """
     arguments = argument_types("x[:, :] x[:, :]! i8 i8[:]! f8 i8", x=dtype)
     return compile_loop(_scan, arguments, helpers={"_to_front": _to_front}, exact=True)
@@ -120,12 +120,11 @@ def scan(dtype: np.dtype[Any]) -> Callable[..., int]:
 
 @cache
 def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
-    """The scan for sparse rows of this dtype: a function of the rows' data, indices and indptr, of
-    :class:`Compressed`, which it appends to, of ``row`` (n_features,), zeros, and of n_landmarks, order,
-    squared_radius and limit as for :func:`scan`.
+    """Compile the scan for sparse rows of this dtype.
 
-    Distances are |x|^2 + |c|^2 - 2 x c, each a float64 sum in the order of the columns: exactly 0 for equal
-    rows.
+    The function takes the rows' data, indices and indptr, a :class:`Compressed` that it appends to, zeros
+    ``row`` (n_features,), and n_landmarks, order, squared_radius and limit as in :func:`scan`. Distances are
+    |x|^2 + |c|^2 - 2 x c, each a float64 sum in the order of the columns: exactly 0 for equal rows.
     """
     landmarks = tuple_type(Compressed, "x[:]! i4[:]! i8[:]! f8[:]!", x=dtype)
     text = "x[:] i4[:] i8[:] landmarks f8[:]! i8 i8[:]! f8 i8"
@@ -149,7 +148,7 @@ class AbstractScanner(ABC):
         """The landmarks so far."""
 
     def scan(self, rows: Rows) -> bool:
-        """Scan more rows; False when there are more than ``limit`` landmarks."""
+        """Scan more rows; return False once there are more than ``limit`` landmarks."""
         for start in range(0, len(rows), _STEP):
             needed = min(self.limit, self.size + _STEP)
             self._order = _grown(self._order, needed)
@@ -160,7 +159,7 @@ class AbstractScanner(ABC):
 
     @abstractmethod
     def _scan(self, piece: Rows, size: int) -> int:
-        """Scan a piece after which there may be ``size`` landmarks; the number there are, or limit + 1."""
+        """Scan a piece, with capacity for ``size`` landmarks; return their number, or limit + 1."""
 
 
 class DenseScanner(AbstractScanner):
@@ -213,13 +212,13 @@ class SparseScanner(AbstractScanner):
 
 
 def scanner_for(layout: RowLayout, radius: float, limit: int) -> AbstractScanner:
-    """A scanner for rows of the layout's form."""
+    """Return a scanner for dense or sparse rows."""
     kind = SparseScanner if layout.is_sparse else DenseScanner
     return kind(layout, radius, limit)
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """The array, or if it is shorter than ``size`` a longer one that begins with it."""
+    """Return the array, copied into a longer one if it is shorter than ``size``."""
     if size <= len(array):
         return array
     larger = np.empty((max(size, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
@@ -228,9 +227,9 @@ def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def uncovered_tiles(features: Rows, landmarks: Rows, squared_radius: float) -> Iterator[Uncovered]:
-    """Tiles of rows, and which of the tile's rows the landmarks do not cover.
+    """Yield tiles of rows, and the positions of rows in the tile that the landmarks do not cover.
 
-    A row that is kept although it is covered does no harm: where rounding leaves a doubt, it may be.
+    If rounding leaves a doubt, covered rows may be kept, which is harmless.
     """
     if isinstance(features, SparseRows) and isinstance(landmarks, SparseRows):
         return _sparse(features, landmarks, squared_radius)
@@ -238,7 +237,7 @@ def uncovered_tiles(features: Rows, landmarks: Rows, squared_radius: float) -> I
 
 
 def tile_rows(size: int, itemsize: int, n_features: int = 1) -> int:
-    """Rows that are compared at once with ``size`` landmarks, fewer if they are wide: few MiB in all."""
+    """Rows compared at once with ``size`` landmarks: a few MiB in total."""
     return int(np.clip(min(2**19 // (size * itemsize), 2**20 // n_features), 128, 1024))
 
 
@@ -248,7 +247,7 @@ def _tiles(n_rows: int, step: int) -> Iterator[slice]:
 
 
 def _sparse(features: SparseRows, landmarks: SparseRows, squared_radius: float) -> Iterator[Uncovered]:
-    """The distances are sums in float64, so only their last rounding and cancellation are in doubt."""
+    """Filter sparse rows; distances are float64 sums, uncertain by their last rounding and cancellation."""
     distances = SparseSquaredDistance.of(landmarks, 1.0)
     landmark_norm = float(landmarks.norms().max(initial=0.0))
     rounding = 4.0 * float(np.finfo(features.dtype).eps)
@@ -264,9 +263,9 @@ def _sparse(features: SparseRows, landmarks: SparseRows, squared_radius: float) 
 
 
 def _dense(features: Floats, landmarks: Floats, squared_radius: float) -> Iterator[Uncovered]:
-    """The product gives distances up to a bound on its rounding.
+    """Filter dense rows by products, with a bound of their rounding.
 
-    Where that leaves a doubt, the distance to the nearest landmark is taken exactly.
+    In doubtful cases, the distance to the nearest landmark is computed exactly.
     """
     distances = SquaredDistanceScores.of(landmarks, 1.0)
     landmark_norm = float(np.linalg.norm(distances.spread(landmarks)))

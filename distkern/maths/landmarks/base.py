@@ -1,7 +1,7 @@
-"""What a landmark rule is, and the passes that fetch single rows.
+"""The base class of landmark rules, and the passes that fetch single rows.
 
 To add a rule, write a file in this folder with a frozen dataclass that derives from
-:class:`AbstractLandmarkRule` and gives itself a ``name``.
+:class:`AbstractLandmarkRule` and has a ``name``.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _SAMPLED_BLOCKS = 8
 
 @dataclass(frozen=True)
 class RowLayout:
-    """What a rule knows of the data before it reads any.
+    """Facts about the data before any row is read.
 
     Attributes
     ----------
     block_rows : rows of each block
     n_features : d
-    dtype : of the features
-    seed : of every random choice
-    sparse_numbers : None for dense rows, else the numbers that a sparse row takes up in memory
+    dtype : dtype of the features
+    seed : seed of all random choices
+    sparse_numbers : None for dense rows, else numbers stored for a sparse row
     """
 
     block_rows: tuple[int, ...]
@@ -47,7 +47,7 @@ class RowLayout:
 
     @property
     def row_numbers(self) -> int:
-        """Numbers that a row takes up in memory."""
+        """Numbers stored for a row."""
         return self.n_features if self.sparse_numbers is None else self.sparse_numbers
 
     @property
@@ -57,7 +57,7 @@ class RowLayout:
 
     @property
     def row_accesses(self) -> int:
-        """Features of a row that are not zero, nearly: the stored ones."""
+        """Stored features of a row, approximately the nonzero ones."""
         return self.n_features if self.sparse_numbers is None else self.sparse_numbers // 2 - 1
 
     @property
@@ -67,7 +67,7 @@ class RowLayout:
 
     @property
     def comparing_bytes(self) -> int:
-        """Bytes that comparing rows takes beside the rows."""
+        """Bytes for comparing rows, besides the rows."""
         return comparing_bytes(self.n_features) if self.is_sparse else 0
 
     @property
@@ -92,15 +92,15 @@ class AbstractLandmarkRule(ABC):
 
     @abstractmethod
     def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
-        """Yield the passes that the choice needs; return the landmarks (r, n_features)."""
+        """Yield the passes of the choice; return the landmarks (r, n_features)."""
 
     @abstractmethod
     def outline(self, layout: RowLayout) -> list[Outline]:
-        """The passes with nothing in them yet and how often each is made, for the planner."""
+        """The passes, for the planner."""
 
     @abstractmethod
     def expected_size(self, layout: RowLayout) -> int:
-        """r as far as it is known before any row is read (an upper bound)."""
+        """An upper bound of r, before any row is read."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ def stack(first: Rows, second: Rows) -> Rows:
 
 
 def rows_cost(layout: RowLayout, n_rows: int) -> Cost:
-    """Cost of a pass that picks ``n_rows`` rows: what one task has found, the others have not."""
+    """Cost of a pass that picks ``n_rows`` rows in total."""
     return Cost().holding(joined={"rows": (n_rows, layout.row_bytes)})
 
 
 def gather_rows(layout: RowLayout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
-    """The features of the rows with the given sorted numbers: only the blocks that hold one are read."""
+    """Fetch the features of rows with the given sorted numbers; only their blocks are read."""
     offsets = layout.offsets
     blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
     result: Rows = yield Reduce(
@@ -142,7 +142,7 @@ def gather_rows(layout: RowLayout, rows: NDArray[np.int64], name: str) -> Genera
 
 
 def sample_rows(layout: RowLayout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Rows]:
-    """At most ``n_sample`` rows drawn uniformly from at most 8 random blocks, in the order of the data."""
+    """Draw at most ``n_sample`` rows uniformly from at most 8 random blocks, in the order of the data."""
     generator = stream(layout.seed, Purpose.SAMPLE)
     n_blocks = len(layout.block_rows)
     blocks = np.sort(generator.choice(n_blocks, size=min(_SAMPLED_BLOCKS, n_blocks), replace=False))
@@ -153,7 +153,7 @@ def sample_rows(layout: RowLayout, n_sample: int, name: str = "sample") -> Gener
 
 
 def sample_outline(layout: RowLayout, n_sample: int, name: str = "sample", driver_bytes: int = 0) -> Outline:
-    """The pass of :func:`sample_rows`; ``driver_bytes`` is what the driver makes of the rows."""
+    """The pass of :func:`sample_rows`; ``driver_bytes`` are for the driver's work on the rows."""
     largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
     n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
     cost = replace(rows_cost(layout, n_rows), driver_bytes=driver_bytes)

@@ -22,23 +22,23 @@ _LARGEST_WAVE_BLOCKS = 64
 _MOST_CANDIDATES = 4096
 _CEILING = 100_000
 _SWEEPS = 8
-#: a coverage with this share of ``n_landmarks`` is fine enough
+#: share of ``n_landmarks`` at which a coverage is fine enough
 _FULL = 0.85
 
 
 @dataclass(frozen=True)
 class Coverage(AbstractLandmarkRule):
-    """Landmarks of the sequential scan: a row farther than diameter/2 from all landmarks so far becomes one.
+    """Landmarks of a sequential scan: a row farther than diameter/2 from all earlier landmarks becomes one.
 
-    Tan et al. 2019, Definitions 1 and 2 and Remark 1 (online, as in Le et al. 2017, of Euclidean balls).
-    The scan runs in waves: workers drop the rows that the landmarks found in earlier waves cover, and the
-    driver scans the rest in order with float64 distances. A row covered by earlier landmarks is covered in
-    the sequential scan too, so the result is that of the sequential scan, whatever the waves.
+    Tan et al. 2019, Definitions 1 and 2 and Remark 1 (online, as in Le et al. 2017, with Euclidean balls).
+    The scan runs in waves: workers drop the rows covered by landmarks of earlier waves, and the driver scans
+    the rest in order with float64 distances. Rows covered by earlier landmarks are covered in the sequential
+    scan too, so the result does not depend on the waves.
 
     Parameters
     ----------
     n_landmarks : int, optional
-        Upper bound on the landmarks: the diameter is found by bisection on a sample, then corrected
+        Upper bound of the number of landmarks: the diameter is found by bisection on a sample, then corrected
         until a sweep over all rows yields at most this many.
     diameter : float >= 0, optional
         Diameter of the balls; 0 keeps every distinct row.
@@ -51,7 +51,7 @@ class Coverage(AbstractLandmarkRule):
             raise InputError(
                 "coverage landmarks need either n_landmarks or diameter",
                 where="landmarks",
-                hint="set diameter and n_landmarks=None, or n_landmarks alone",
+                hint="set diameter and n_landmarks=None, or only n_landmarks",
             )
 
     def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
@@ -72,7 +72,7 @@ class Coverage(AbstractLandmarkRule):
         return (yield from self._search(layout, self.n_landmarks))
 
     def _search(self, layout: RowLayout, n_landmarks: int) -> Generator[Pass, Any, Rows]:
-        """The finest coverage of at most n_landmarks in a few sweeps: bisect on a sample, then correct."""
+        """Find a fine coverage with at most n_landmarks in a few sweeps: bisect on a sample, then correct."""
         sample = yield from sample_rows(layout, _sample_size(layout, n_landmarks))
         radius = _radius_for(sample, n_landmarks, layout.n_rows)
         smallest = 1e-6 * _farthest(sample, from_origin=True) or 1.0
@@ -85,7 +85,7 @@ class Coverage(AbstractLandmarkRule):
             if found is None:
                 too_small = radius
                 if math.isinf(large_enough):
-                    # faster and faster, for a sample of equal rows says nothing about the others
+                    # accelerate, since a sample of equal rows does not represent the others
                     radius = max(radius, smallest) * 1.05 ** min(2**failures, 256)
                     failures += 1
                 else:
@@ -118,7 +118,7 @@ class Coverage(AbstractLandmarkRule):
 
 @dataclass(frozen=True)
 class _Cover:
-    """What a worker needs to drop the rows that are covered."""
+    """The operand of workers that drop covered rows."""
 
     landmarks: Rows
     squared_radius: float
@@ -129,10 +129,10 @@ class _Cover:
 
 @dataclass(frozen=True)
 class _UncoveredRows:
-    """Rows that may not be covered, and their numbers in the data, in order.
+    """Rows that may be uncovered, and their numbers in the data, in order.
 
-    At most ``_MOST_CANDIDATES``, so that no result is larger: of the rows before ``end`` none is missing, the
-    next wave starts there.
+    There are at most ``_MOST_CANDIDATES``, to bound the result: all candidates before ``end`` are included,
+    and the next wave starts there.
     """
 
     rows: Rows
@@ -162,7 +162,7 @@ def _sample_size(layout: RowLayout, n_landmarks: int) -> int:
 
 
 def _uncovered(block: Block, cover: _Cover) -> _UncoveredRows:
-    """The rows of the block, within the wave, that the landmarks do not cover."""
+    """Return the block's rows in the wave that the landmarks do not cover."""
     start = int(cover.offsets[block.index])
     first, end = max(cover.first_row - start, 0), min(cover.end_row - start, block.n_rows)
     features = block.features[first:end]
@@ -181,7 +181,7 @@ def _uncovered(block: Block, cover: _Cover) -> _UncoveredRows:
 
 
 def _sweep(layout: RowLayout, radius: float, limit: int) -> Generator[Pass, Any, Rows | None]:
-    """The coverage of radius ``radius``, or None as soon as it needs more than ``limit`` landmarks."""
+    """Return the coverage of radius ``radius``, or None once it exceeds ``limit`` landmarks."""
     scanner = scanner_for(layout, radius, limit)
     offsets = layout.offsets
     first_row, wave_rows = 0, _FIRST_WAVE_ROWS
@@ -239,9 +239,9 @@ def _count(sample: Rows, radius: float, limit: int) -> int:
 
 
 def _radius_for(sample: Rows, n_landmarks: int, n_rows: int) -> float:
-    """The smallest radius whose coverage of all rows should have at most n_landmarks, judged from the sample.
+    """Estimate from a sample the smallest radius whose coverage of all rows has at most n_landmarks.
 
-    The number of landmarks grows with the rows like a power, whose exponent is read off half of the sample.
+    The number of landmarks grows with a power of the number of rows, estimated from half of the sample.
     """
     high = _farthest(sample)
     low = 0.0

@@ -19,7 +19,7 @@ from distkern.passes import Outline, Pass, Reduce
 class Uniform(AbstractLandmarkRule):
     """``n_landmarks`` rows drawn without replacement; identical rows are kept once, so there may be fewer.
 
-    Not the paper's rule: it puts fewer landmarks on outliers than a coverage of the same size.
+    Unlike the paper's coverage, it puts few landmarks on outliers.
     """
 
     name = "uniform"

@@ -1,4 +1,4 @@
-"""Losses, found by their names in the files of this folder."""
+"""Losses, found by name in the files of this folder."""
 
 import math
 from collections.abc import Callable
@@ -28,16 +28,16 @@ __all__ = [
 
 
 def takes(*target_kinds: str) -> Callable[[type[Any]], bool]:
-    """Whether a loss is one of targets of the given kinds; for :meth:`Family.where`."""
+    """Return a filter of losses for the given kinds of targets, for :meth:`Family.where`."""
     return lambda kind: kind.target_kind in target_kinds
 
 
 LOSSES = Family("distkern.maths.losses", AbstractLoss)  # type: ignore[type-abstract]
-#: the loss called so
+#: the loss of a name
 find_loss = LOSSES.find
-#: targets that are to be predicted
+#: losses of targets to predict
 SUPERVISED = takes("binary", "classes", "real")
-#: losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take
+#: losses of the margin y f, y = -1 or +1, for compiled loops
 MARGIN_LOSSES = LOSSES.where(takes("binary")).where(lambda kind: issubclass(kind, AbstractElementwiseLoss))
 #: losses whose slope does not jump, for Newton's method
 CURVED_LOSSES = LOSSES.where(lambda kind: math.isfinite(kind().curvature))
@@ -48,7 +48,7 @@ COORDINATE_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractCoordinat
 
 
 def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
-    """The loss itself, once it is known to be a loss of the margin.
+    """Return the loss if it is a loss of the margin.
 
     Raises
     ------

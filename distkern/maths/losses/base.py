@@ -1,26 +1,26 @@
-"""What a loss is.
+"""The base classes of losses.
 
-To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
-from :class:`AbstractElementwiseLoss` where each output costs by itself; the contract tests pick it up and
-ask for its formula in ``tests/contracts/formulas.py``. Losses of :mod:`~distkern.maths.losses.conjugate` are
-those of SDCA and of cells.
+To add a loss, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
+from :class:`AbstractElementwiseLoss` if the loss is a sum over outputs; the contract tests find it and ask
+for its formula in ``tests/contracts/formulas.py``. SDCA and cells use losses of
+:mod:`~distkern.maths.losses.conjugate`.
 
 A loss (:class:`AbstractLoss`) must give:
 
     name, target_kind             its name, and the kind of targets
     row_values, row_slopes        l and dl/df of rows
-    curvature                     a bound of l'', infinite where l' jumps
+    curvature                     a bound of l'', infinite if l' jumps
 
 It may give:
 
-    is_non_negative, has_probabilities, is_quadratic, predicts_quantiles    what holds of it
-    row_curvatures, row_products  second derivatives of rows, where ``curvature`` is finite
-    row_bounds                    curvatures by which steps are safe, where rows differ in them
+    is_non_negative, has_probabilities, is_quadratic, predicts_quantiles    its properties
+    row_curvatures, row_products  second derivatives of rows, if ``curvature`` is finite
+    row_bounds                    curvatures for safe steps, if they differ by row
     row_gaps                      the gap to the conjugate, for bounds of the distance to the minimum
-    row_balance, balanced         what it costs to move slopes until they sum to 0
-    coupling, n_outputs, check_outputs    of losses in which outputs compete
-    probabilities                 of likelihoods
-    scaled, levels, check_scale   of real targets
+    row_balance, balanced         the cost of moving slopes until they sum to 0
+    coupling, n_outputs, check_outputs    for losses with competing outputs
+    probabilities                 for likelihoods
+    scaled, levels, check_scale   for real targets
 
 A loss of single outputs (:class:`AbstractElementwiseLoss`) must give, for ``row_values`` and ``row_slopes``:
 
@@ -28,8 +28,8 @@ A loss of single outputs (:class:`AbstractElementwiseLoss`) must give, for ``row
 
 It may give:
 
-    second_derivative             d2l/df2, where ``curvature`` is finite
-    parameters                    its constants, as these functions take them
+    second_derivative             d2l/df2, if ``curvature`` is finite
+    parameters                    its constants, as arguments of these functions
     norm_bound                    the largest -f l'(f, y), for the ball that holds the optimum
 """
 
@@ -46,7 +46,7 @@ from distkern.core.errors import InputError
 from distkern.core.parameters import Declared
 from distkern.core.types import Array, Floats
 
-#: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
+#: arguments and results of ``value`` and ``derivative``: arrays of one shape, or scalars in compiled loops
 Elements = Any
 
 
@@ -55,22 +55,22 @@ class AbstractLoss(Declared, ABC):
     """A convex loss l(f, y) of the k predictions f of a row and its k targets y."""
 
     name: ClassVar[str]
-    #: "binary": targets are -1 and +1, one output for each class against the rest; "classes": targets are 1
-    #: for the row's class and 0 for the others, which compete; "real": targets are real numbers; "samples":
-    #: targets are +1 for the rows of one sample and -1 for those of another; "none": there are no targets
+    #: "binary": targets are -1 and +1, one output for each class against the rest; "classes": 1 for the row's
+    #: class and 0 for the others, which compete; "real": real numbers; "samples": +1 for the rows of one
+    #: sample and -1 for those of another; "none": no targets
     target_kind: ClassVar[str]
-    #: whether no prediction costs less than 0
+    #: whether l >= 0
     is_non_negative: ClassVar[bool] = True
-    #: whether it is -log of a likelihood of classes, so that predictions are probabilities
+    #: whether it is the negative log-likelihood of classes
     has_probabilities: ClassVar[bool] = False
-    #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
+    #: whether it is a quadratic function of the predictions, so that one Newton step reaches the minimum
     is_quadratic: ClassVar[bool] = False
-    #: whether each output is a quantile of the targets, at the level of its entry in ``levels``
+    #: whether each output is the targets' quantile at its level in ``levels``
     predicts_quantiles: ClassVar[bool] = False
 
     @classmethod
     def from_parameters(cls, **available: Any) -> Self:
-        """Build the loss, taking from the ``available`` constants those it has."""
+        """Build the loss from those ``available`` constants that it has."""
         return cls(**{name: value for name, value in available.items() if name in cls.__dataclass_fields__})
 
     @abstractmethod
@@ -87,7 +87,7 @@ class AbstractLoss(Declared, ABC):
         Raises
         ------
         InputError
-            If the slope jumps, so that the loss has none that says how it bends.
+            If the slope jumps.
         """
         from distkern.maths.losses import CURVED_LOSSES, takes
 
@@ -98,16 +98,17 @@ class AbstractLoss(Declared, ABC):
         )
 
     def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
-        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), without coupling of the
-        outputs; at a kink as :meth:`row_curvatures`.
+        """d2l/df2 of each row times its direction, (n, k), ignoring the coupling of outputs.
+
+        At a kink as :meth:`row_curvatures`.
         """
         products: Floats = self.row_curvatures(predictions, targets) * directions
         return products
 
     def row_gaps(self, predictions: Array, targets: Array, changes: Array) -> tuple[Array, Array] | None:
-        """What Fenchel's inequality lacks at the slopes that Newton's step to f + u expects.
+        """The gap in Fenchel's inequality at the slopes that Newton's step to f + u predicts.
 
-        For a = l'(f, y) + l''(f, y) u, without coupling of outputs, moved to the nearest slope that l has,
+        For a = l'(f, y) + l''(f, y) u, without coupling of outputs, moved to the nearest slope of l,
 
             l(f, y) + l*(a, y) - a f >= 0,    l*(a, y) = sup_f (a f - l(f, y)).
 
@@ -117,19 +118,19 @@ class AbstractLoss(Declared, ABC):
 
         Returns
         -------
-        The gaps summed over the outputs, (n,), and by how much slopes were moved, (n, k); None for a loss
-        whose conjugate is not known.
+        The gaps summed over the outputs, (n,), and the moves of the slopes, (n, k); None for a loss without a
+        known conjugate.
         """
         return None
 
     def row_balance(self, predictions: Array, targets: Array, slopes: Array) -> tuple[Array, Array]:
-        """What :meth:`balanced` asks of rows, two arrays (n, k), here |a| and a^2 of slopes a (n, k)."""
+        """The terms of :meth:`balanced` for rows, two arrays (n, k), here |a| and a^2 for slopes a (n, k)."""
         return np.abs(slopes), np.square(slopes)
 
     def balanced(self, excess: Array, means: Array, loss: float) -> tuple[float, float]:
-        """What it costs to move slopes a_i, of mean ``excess``, to slopes a'_i of mean 0 that l has too.
+        """Bound the cost of moving slopes a_i, with mean ``excess``, to slopes a'_i of l with mean 0.
 
-        The slopes of the sign that prevails shrink by the factor 1 - t, t = |excess| / mean |a| over that
+        The slopes of the prevailing sign shrink by the factor 1 - t, t = |excess| / mean |a| over that
         sign. As l* is convex and l*(0) = -min l <= 0,
 
             l(f) + l*(a') - a' f <= (1 - t) (l(f) + l*(a) - a f) + t l(f).
@@ -142,8 +143,8 @@ class AbstractLoss(Declared, ABC):
 
         Returns
         -------
-        By how much mean_i s_i (l(f_i) + l*(a_i) - a_i f_i) grows at most, and the root of the mean of
-        s_i |a'_i - a_i|^2, at most. Infinite for a loss without a least value of 0 or more.
+        Upper bounds of the increase of mean_i s_i (l(f_i) + l*(a_i) - a_i f_i), and of the root of the mean
+        of s_i |a'_i - a_i|^2. Infinite for a loss that may be negative.
         """
         size = np.abs(excess)
         if not size.any():
@@ -155,17 +156,15 @@ class AbstractLoss(Declared, ABC):
         return float(shares.max()) * loss, float(np.sqrt(np.square(shares) @ means[1]))
 
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
-        """Curvatures with which Newton steps of one output are safe, (n_rows,); None where all rows have the
-        same.
-        """
+        """Curvatures for safe Newton steps of one output, (n_rows,); None if all rows have the same."""
         return None
 
     def coupling(self, n_outputs: int) -> float:
-        """About how many times its diagonal the Hessian of a row is in the direction of its slopes."""
+        """The approximate ratio of a row's Hessian to its diagonal in the direction of the slopes."""
         return 1.0
 
     def n_outputs(self, n_classes: int = 0) -> int:
-        """Outputs of a model: one for each class, one-vs-rest or in competition.
+        """Number of outputs: one for each class, one-vs-rest or competing.
 
         Two classes share one output unless they compete; targets other than classes have one output.
         """
@@ -189,7 +188,7 @@ class AbstractLoss(Declared, ABC):
             )
 
     def check_scale(self, scale: float) -> None:
-        """Refuse real targets that spread over ``scale`` where constants of the loss do not suit them."""
+        """Refuse constants of the loss that do not suit real targets with this scale."""
 
     def probabilities(self, predictions: Floats) -> Array:
         """The probability of each class code, (n_rows, n_classes) with rows that sum to 1.
@@ -204,37 +203,37 @@ class AbstractLoss(Declared, ABC):
         )
 
     def scaled(self, scale: float) -> Self:
-        """The loss of predictions and targets that have both been divided by ``scale``.
+        """The loss for predictions and targets that were both divided by ``scale``.
 
-        Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times what this
-        costs. Constants that were left out get values for targets of variance 1. A loss without constants
-        takes residuals in units of ``scale``.
+        Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times the new loss.
+        Default constants are for targets of variance 1. A loss without constants measures residuals in units
+        of ``scale``.
         """
         return self
 
     @property
     def levels(self) -> tuple[float, ...] | None:
-        """For real targets: the quantile level of each output's best constant; None: the mean."""
+        """For real targets: the quantile level of each output's best constant; None for the mean."""
         return (0.5,)
 
     @property
     @abstractmethod
     def curvature(self) -> float:
-        """Smallest c with |l'(f, y) - l'(g, y)| <= c |f - g|; infinite where l' jumps."""
+        """Smallest c with |l'(f, y) - l'(g, y)| <= c |f - g|; infinite if l' jumps."""
 
 
 @dataclass(frozen=True)
 class AbstractElementwiseLoss(AbstractLoss):
-    """A loss that is the sum over the outputs of l(f_j, y_j).
+    """A loss that is the sum of l(f_j, y_j) over the outputs.
 
-    ``value`` and ``derivative`` are static functions of (prediction, target, parameters) written with
-    numpy ufuncs only, so that one source serves whole arrays in a pass and scalars in a compiled inner
-    loop. ``parameters`` is the tuple of floats that :attr:`parameters` gives.
+    ``value`` and ``derivative`` are static functions of (prediction, target, parameters) written with numpy
+    ufuncs only, so that the same source serves arrays in a pass and scalars in a compiled loop.
+    ``parameters`` is the tuple of floats in :attr:`parameters`.
     """
 
     @property
     def parameters(self) -> tuple[float, ...]:
-        """The loss's own constants, as ``value`` and ``derivative`` expect them."""
+        """The loss's constants, in the order expected by ``value`` and ``derivative``."""
         return ()
 
     @staticmethod
@@ -245,19 +244,19 @@ class AbstractElementwiseLoss(AbstractLoss):
     @staticmethod
     @abstractmethod
     def derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
-        """dl/df at (f, y), elementwise; at a kink, one between the two sides', of the smallest modulus."""
+        """dl/df at (f, y), elementwise; at a kink, the subgradient of smallest modulus."""
 
     @staticmethod
     def second_derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
-        """d2l/df2 at (f, y), elementwise, of a loss with a finite :attr:`curvature`."""
-        raise NotImplementedError("write second_derivative, which a loss with a finite curvature has")
+        """d2l/df2 at (f, y), elementwise, for a loss with a finite :attr:`curvature`."""
+        raise NotImplementedError("a loss with a finite curvature needs second_derivative")
 
     @property
     def norm_bound(self) -> float:
         """Largest value of -f l'(f, y): the optimum of 1/2|w|^2 + (lam/m) sum l has |w|^2 <= lam * this.
 
-        From <w*, grad f(w*)> = 0. Where the optimum of a coreset problem may exceed the bound the solver
-        says so. Infinite for real targets, which may lie anywhere.
+        From <w*, grad f(w*)> = 0. The optimum of a coreset problem may exceed the bound. Infinite for real
+        targets, which are unbounded.
         """
         return math.inf
 

@@ -64,9 +64,7 @@ class OptimalMarginDistribution(AbstractDualLoss):
     """
 
     theta: float = parameter(
-        0.4,
-        Number(0, 1, open=(False, True)),
-        help="half width of the band of margins around 1 that cost nothing",
+        0.4, Number(0, 1, open=(False, True)), help="half width of the band of margins around 1 without loss"
     )
     mu: float = parameter(
         0.4, Number(0, 1, open=(True, False)), help="weight of margins above the band against those below it"
@@ -158,16 +156,16 @@ class Logistic(AbstractCoordinateLoss):
     @staticmethod
     def derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
         margin = target * prediction
-        # no exponent is positive: nothing overflows, and small slopes keep their digits
+        # no exponent is positive, so nothing overflows, and small slopes keep their digits
         return -target * np.exp(np.minimum(0.0, -margin)) / (1.0 + np.exp(-np.abs(margin)))
 
     def probabilities(self, predictions: Floats) -> Array:
-        """One output: of code 1, p = 1 / (1 + e^-f). Several, each against the rest: p_j / sum_i p_i.
+        """One output: p = 1 / (1 + e^-f) for code 1. Several, each against the rest: p_j / sum_i p_i.
 
-        Far from every class, where all p_j are 0, every class is as likely.
+        If all p_j are 0, far from every class, the classes are equally likely.
         """
         exact = np.asarray(predictions, dtype=np.float64)
-        # no exponent is positive: nothing overflows
+        # no exponent is positive, so nothing overflows
         chances = np.exp(np.minimum(exact, 0.0)) / (1.0 + np.exp(-np.abs(exact)))
         if chances.shape[1] == 1:
             return np.concatenate([1.0 - chances, chances], axis=1)
@@ -180,7 +178,7 @@ class Logistic(AbstractCoordinateLoss):
         return power / (1.0 + power) ** 2
 
     def row_gaps(self, predictions: Array, targets: Array, changes: Array) -> tuple[Array, Array]:
-        """The divergence q log(q / p) + (1 - q) log((1 - q) / (1 - p)) of p = 1 / (1 + e^(y f)), the slope
+        """The divergence q log(q / p) + (1 - q) log((1 - q) / (1 - p)) with p = 1 / (1 + e^(y f)), the slope
         without its sign, and q = p - p (1 - p) y u, moved into [0, 1].
         """
         from scipy.special import expit, rel_entr
@@ -247,7 +245,7 @@ class Softmax(AbstractLoss):
     name = "softmax"
     target_kind = "classes"
     has_probabilities = True
-    #: the largest eigenvalue of diag(p) - p p^T: 1/2, where two classes share all the probability
+    #: the largest eigenvalue of diag(p) - p p^T, reached if two classes share all the probability
     curvature = 0.5
 
     def row_values(self, predictions: Floats, targets: Floats) -> Floats:
@@ -274,16 +272,16 @@ class Softmax(AbstractLoss):
         return products
 
     def row_balance(self, predictions: Array, targets: Array, slopes: Array) -> tuple[Array, Array]:
-        """The losses that the row would have in each class, and y."""
+        """The row's losses in each class, and y."""
         shifted = predictions - predictions.max(axis=1, keepdims=True)
         return np.log(np.exp(shifted).sum(axis=1, keepdims=True)) - shifted, targets
 
     def balanced(self, excess: Array, means: Array, loss: float) -> tuple[float, float]:
-        """The slopes p - y become (1 - t) (p - y) + t (q - y) with one q for all rows, a distribution.
+        """The slopes p - y become (1 - t) (p - y) + t (q - y) with one distribution q for all rows.
 
-        With the shares c of the classes q = c - (1 - t) / t excess, for the t that leaves at least half of c.
-        The gap grows by t times the mean of log(sum_j exp(f_j)) - <q, f> + <q, log q>, which is the mean of
-        <q, losses in each class> less the entropy of q; the slopes move by t |p - q| <= t sqrt(2).
+        With the shares c of the classes, q = c - (1 - t) / t excess, for the t that leaves at least half of
+        c. The gap grows by t times the mean of log(sum_j exp(f_j)) - <q, f> + <q, log q>, which is the mean
+        of <q, losses in each class> minus the entropy of q; the slopes move by t |p - q| <= t sqrt(2).
         """
         losses, shares = means
         if not excess.any():
@@ -294,7 +292,7 @@ class Softmax(AbstractLoss):
         return t * max(float(chances @ (losses + logs)), 0.0), t * math.sqrt(2.0)
 
     def coupling(self, n_outputs: int) -> float:
-        """k / (k - 1), which is exact where all p are alike, as slopes sum to 0."""
+        """k / (k - 1), which is exact if all p are equal, since slopes sum to 0."""
         return n_outputs / (n_outputs - 1)
 
 

@@ -14,15 +14,15 @@ from distkern.maths.losses.base import AbstractElementwiseLoss
 
 @dataclass(frozen=True)
 class AbstractCoordinateLoss(AbstractElementwiseLoss):
-    """A loss with what dual coordinate methods need of its conjugate (c l)*(-a) = sup_f (-a f - c l(f, y)).
+    """A loss for dual coordinate methods, with the conjugate (c l)*(-a) = sup_f (-a f - c l(f, y)).
 
-    Both functions take scalars and become part of compiled loops, as ``value`` and ``derivative`` do.
+    Both functions take scalars and are compiled into loops, like ``value`` and ``derivative``.
     """
 
     @property
     @abstractmethod
     def dual_parameters(self) -> tuple[float, ...]:
-        """The constants of the conjugate, as the functions below expect them."""
+        """The constants of the conjugate, in the order expected by the functions below."""
 
     @staticmethod
     @abstractmethod
@@ -46,14 +46,14 @@ class AbstractCoordinateLoss(AbstractElementwiseLoss):
 class Conjugate:
     """l*(-a) = sup_f (-a f - l(f, y)) = -a y + flat |a| + curve / 2 a^2 for -below <= a <= above.
 
-    Beyond the bounds it is infinite. This is for real y, and for y = +1 of a loss of the margin; for y = -1
-    of such a loss the two directions of a change places.
+    Beyond the bounds it is infinite. This holds for real y, and for y = +1 of a loss of the margin; for y =
+    -1 the two directions of a are exchanged.
 
     Attributes
     ----------
-    flat : half width of the interval around y where the loss is 0
+    flat : half width of the interval around y without loss
     rising, falling : the curve for a > 0 and for a < 0
-    above, below : bounds of a, infinite where there are none
+    above, below : bounds of a, possibly infinite
     """
 
     flat: float = 0.0
@@ -65,7 +65,7 @@ class Conjugate:
 
 @dataclass(frozen=True)
 class AbstractDualLoss(AbstractCoordinateLoss):
-    """A loss whose conjugate is a parabola to either side of 0."""
+    """A loss whose conjugate is a parabola on either side of 0."""
 
     @property
     @abstractmethod
@@ -110,7 +110,7 @@ class AbstractDualLoss(AbstractCoordinateLoss):
         slope = target - prediction + square * dual
         if slope > flat:
             bend = rising / cost + square
-            # a row of zeros and a loss of lines alone: as far as it goes
+            # a row of zeros and a piecewise linear loss: move to the bound
             return min((slope - flat) / bend, above * cost) if bend > 0 else above * cost
         if slope < -flat:
             bend = falling / cost + square
@@ -120,11 +120,11 @@ class AbstractDualLoss(AbstractCoordinateLoss):
 
 @dataclass(frozen=True)
 class RowConjugates:
-    """The conjugates of c_i l(., y_i) of some rows, (c l)*(-a) = c l*(-a / c), an array of one shape each.
+    """The conjugates (c l)*(-a) = c l*(-a / c) of c_i l(., y_i) for some rows, in arrays of one shape.
 
     Attributes
     ----------
-    targets, flat, rising, falling, above, below : as of :class:`Conjugate`
+    targets, flat, rising, falling, above, below : as in :class:`Conjugate`
     """
 
     targets: Array
@@ -136,7 +136,7 @@ class RowConjugates:
 
     @classmethod
     def of(cls, loss: AbstractDualLoss, targets: Array, costs: Array) -> RowConjugates:
-        """The conjugates of rows with ``targets`` and ``costs`` c, all positive, of one shape."""
+        """The conjugates of rows with ``targets`` and positive ``costs`` c of one shape."""
         one = loss.conjugate
         mirrored = (targets < 0) if loss.target_kind == "binary" else np.zeros(targets.shape, dtype=bool)
         rising = np.where(mirrored, one.falling, one.rising) / costs
@@ -147,12 +147,12 @@ class RowConjugates:
 
     @property
     def bends(self) -> bool:
-        """Whether each is strictly convex on both sides of 0 where it is finite."""
+        """Whether each is strictly convex on both sides of 0 inside its bounds."""
         sides = (self.rising > 0) | (self.above == 0), (self.falling > 0) | (self.below == 0)
         return bool(np.logical_and(*sides).all())
 
     def values(self, dual: Array) -> Array:
-        """(c l)*(-a) of each row for a within the bounds."""
+        """(c l)*(-a) for each row, with a inside the bounds."""
         curves = np.where(dual > 0, self.rising, self.falling)
         values: Array = 0.5 * curves * dual**2 + self.flat * np.abs(dual) - dual * self.targets
         return values

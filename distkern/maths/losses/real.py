@@ -57,7 +57,7 @@ class Absolute(AbstractDualLoss):
         return np.sign(prediction - target)
 
 
-#: delta in units of the scale of the targets
+#: least delta in units of the scale of the targets
 _NARROWEST = 1e-3
 
 
@@ -69,8 +69,8 @@ class Huber(AbstractDualLoss):
         None,
         POSITIVE,
         NOTHING,
-        help="residual from which on it grows linearly, in the units of the targets; none: 1.35 standard "
-        "deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber 1964)",
+        help="residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard "
+        "deviations, 95 % as efficient as the square loss for normal noise (Huber 1964)",
     )
 
     name = "huber"
@@ -79,7 +79,7 @@ class Huber(AbstractDualLoss):
 
     @property
     def width(self) -> float:
-        """delta, the default included."""
+        """delta or its default."""
         return 1.35 if self.delta is None else float(self.delta)
 
     def scaled(self, scale: float) -> Self:
@@ -88,10 +88,10 @@ class Huber(AbstractDualLoss):
     def check_scale(self, scale: float) -> None:
         if self.delta is not None and self.delta < _NARROWEST * scale:
             raise InputError(
-                f"is {self.delta:g} where the targets spread over {scale:.3g}: so narrow a Huber loss is the "
+                f"is {self.delta:g}, but the targets have scale {scale:.3g}: so narrow a Huber loss is the "
                 "absolute one, and its small slopes lead nowhere",
                 where="delta",
-                hint=f"leave it out, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
+                hint=f"omit it, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
             )
 
     @property
@@ -125,7 +125,7 @@ class EpsilonInsensitive(AbstractDualLoss):
         None,
         NOT_NEGATIVE,
         NOTHING,
-        help="residual that costs nothing, in the units of the targets; none: 0.1 standard deviations",
+        help="largest residual without loss, in the units of the targets; none: 0.1 standard deviations",
     )
 
     name = "epsilon_insensitive"
@@ -134,7 +134,7 @@ class EpsilonInsensitive(AbstractDualLoss):
 
     @property
     def width(self) -> float:
-        """epsilon, the default included."""
+        """epsilon or its default."""
         return 0.1 if self.epsilon is None else float(self.epsilon)
 
     def scaled(self, scale: float) -> Self:
@@ -162,11 +162,11 @@ class EpsilonInsensitive(AbstractDualLoss):
 class Quantile(AbstractLoss):
     """l(f, y) = sum_j max(q_j (y - f_j), (q_j - 1) (y - f_j)): output j is the quantile q_j.
 
-    Dai et al. 2014, Table 1, for several at once.
+    Dai et al. 2014, Table 1, for several quantiles at once.
     """
 
     quantiles: tuple[float, ...] = parameter(
-        (0.5,), Numbers(Number(0, 1, open=(True, True))), help="one output for each of these quantiles"
+        (0.5,), Numbers(Number(0, 1, open=(True, True))), help="levels of the quantiles; one output each"
     )
 
     name = "quantile"
@@ -186,7 +186,7 @@ class Quantile(AbstractLoss):
     def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
         above = predictions > targets
         slopes: Floats = above - self._levels(predictions)
-        # between the two slopes at the kink lies 0
+        # 0 lies between the two slopes at the kink
         slopes *= predictions != targets
         return slopes
 

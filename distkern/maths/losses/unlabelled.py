@@ -1,4 +1,4 @@
-"""Losses of rows without targets: of novelties, and of the ratio of two densities."""
+"""Losses of rows without targets: novelty detection and density ratios."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from distkern.maths.losses.base import AbstractLoss
 
 @dataclass(frozen=True)
 class Novelty(AbstractLoss):
-    """l(f) = max(0, tau - f) - fraction tau, of a threshold tau chosen with f (Dai et al. 2014, Section 4).
+    """l(f) = max(0, tau - f) - fraction tau, with a threshold tau chosen with f (Dai et al. 2014, Section 4).
 
-    The slope is -1 below the threshold and 0 above it. At the threshold itself it is -``at_threshold``: with
-    the share of the ``fraction`` that the rows below leave over, slopes sum to -fraction n, as they do at the
-    best threshold, however many rows are equal.
+    The slope is -1 below the threshold and 0 above it. At the threshold it is -``at_threshold``: if that is
+    the part of ``fraction`` that the rows below leave over, slopes sum to -fraction n, as at the best
+    threshold, even if many rows are equal.
     """
 
     fraction: float = parameter(0.1, Number(0, 1, open=(True, True)), help="share of the rows below tau")
@@ -47,12 +47,12 @@ class Novelty(AbstractLoss):
 class DensityRatio(AbstractLoss):
     """l(f, -1) = 2 exp(f) for rows from q, l(f, +1) = -2 f for rows from p (Dai et al. 2014, Section 4).
 
-    Where both samples have the same weight its mean is E_q exp(f) - E_p f, which log(p/q) minimises; the
-    paper has log(q/p), which would minimise it with p and q exchanged. Beyond ``cap`` the exponential goes on
-    as its parabola of second order, exp(cap) (1 + u + u^2 / 2), u = f - cap, so that no row can run away.
+    If both samples have the same weight its mean is E_q exp(f) - E_p f, which log(p/q) minimises; the paper
+    has log(q/p), for p and q exchanged. Beyond ``cap`` the exponential continues as its second-order Taylor
+    polynomial, exp(cap) (1 + u + u^2 / 2), u = f - cap, so that no row dominates.
     """
 
-    cap: float = parameter(8.0, POSITIVE, help="log-ratio from which on a parabola goes on for exp")
+    cap: float = parameter(8.0, POSITIVE, help="log-ratio beyond which a parabola replaces exp")
 
     name = "density_ratio"
     target_kind = "samples"
@@ -75,9 +75,9 @@ class DensityRatio(AbstractLoss):
         return curvatures
 
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats:
-        """The curvatures of rows of q, and 2 for rows of p: at log(p/q) E_q[exp(f) z z'] is E_p[z z'].
+        """The curvatures of rows of q, and 2 for rows of p: at log(p/q), E_q[exp(f) z z'] is E_p[z z'].
 
-        The ones keep steps short where f has to fall, the others where it has to rise.
+        The former keep steps short where f must fall, the latter where it must rise.
         """
         curvatures = self.row_curvatures(predictions, targets)
         bounds: Floats = np.where(targets > 0, predictions.dtype.type(2), curvatures)[:, 0]

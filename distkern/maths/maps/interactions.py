@@ -1,8 +1,8 @@
-"""Columns by whose finest interactions a broad machine's errors are explained, where its gradients show none.
+"""Columns whose fine interactions explain a wide machine's errors although its gradients miss them.
 
-A metric of average gradients starts from distances over all columns. What varies over much shorter distances
-in a few of them is averaged out there, so its gradients are never seen. Products of narrow kernels of one
-column or of two see it in a thousand rows.
+A metric of average gradients starts from distances over all columns. Variation over much shorter distances in
+a few columns is averaged out there, so its gradients are never seen. Products of narrow kernels of one or two
+columns detect it in a thousand rows.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from distkern.core.types import Array, Floats
 from distkern.maths.kernels.bandwidth import median_width
 from distkern.maths.maps.transform import Transform
 
-#: rows that are looked at, and too few to tell
+#: most and least rows
 _ROWS, _LEAST_ROWS = 1500, 300
-#: most columns, of more of which no pairs are compared; values of a column that may have a fine structure
+#: most columns whose pairs are compared; least distinct values of a column with fine structure
 MOST_COLUMNS, _LEAST_VALUES = 128, 9
 #: standard deviation of the narrow kernels, whose columns have 1
 _WIDTH = 0.3
-#: standard deviations by which a pair must be more than chance, and share of the strongest pair's
+#: least strength of a pair, in standard deviations and as a share of the strongest pair's
 _CERTAIN, _SHARE = 6.0, 0.5
-#: share that these columns have of the average squared distance of two rows, together
+#: total share of these columns in the average squared distance of two rows
 _WEIGHT = 0.95
-#: weight of |f|^2 of the broad machine against its squared errors
+#: weight of |f|^2 of the wide machine against its squared errors
 _RIDGE = 1.0
 #: rows whose kernel values are held at a time, and stride of the tiles that estimate the deviation
 _TILE, _SPREAD = 32, 4
 
 
 def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
-    """Columns, in pairs and alone, whose narrow kernels explain the residuals.
+    """Find the columns, in pairs and alone, whose narrow kernels explain the residuals.
 
     With r_i the errors of :func:`left_out` and k_j(i, l) = exp(-(z_ij - z_lj)^2 / (2 h^2)), centred, over the
-    normal scores z of column j, h = 0.3, a pair (j, m) has the strength
+    normal scores z of column j, h = 0.3, the strength of a pair (j, m) is
 
         sum_{i<l} r_i' r_l k_j k_m / sqrt(sum_{i<l} (r_i' r_l k_j k_m)^2),
 
-    which has mean 0 and variance 1 where the signs of the errors are coin tosses: the Hilbert-Schmidt
-    independence criterion (Gretton et al. 2005) of errors and columns over its deviation under random signs.
-    A pair counts from 6 on, and from half of the strongest. The deviation is estimated from every fourth
-    tile of rows i.
+    which has mean 0 and variance 1 if the signs of the errors are random: the Hilbert-Schmidt independence
+    criterion (Gretton et al. 2005) of errors and columns over its deviation under random signs. A pair counts
+    if its strength is at least 6 and half of the largest. The deviation is estimated from every fourth tile
+    of rows i.
 
     Parameters
     ----------
-    rows : (n, d) in random order, of which the first 1,500 are looked at
+    rows : (n, d) in random order; the first 1,500 are used
     targets : (n, k): -1 and +1, or standardised real numbers
 
     Returns
     -------
-    their numbers, in order; none where rows are fewer than 300, columns more than 128, or nothing is left
+    their numbers, in order; none with fewer than 300 rows or more than 128 columns
     """
     some = rows[:_ROWS]
     none = np.empty(0, np.intp)
@@ -71,7 +71,7 @@ def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
 
 
 def heavier(variances: Array, columns: NDArray[np.intp]) -> Array:
-    """A diagonal metric (d,), its largest entry 1, in which these columns make up 95 % of squared distances.
+    """Return a diagonal metric (d,) in which these columns make up 95 % of squared distances.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def heavier(variances: Array, columns: NDArray[np.intp]) -> Array:
 
 
 def left_out(rows: Array, targets: Array) -> Array:
-    """Errors (n, k) on each row of the ridge machine of the others, with exp(-|x - x'| / b), b the root of 2
+    """Return leave-one-out errors (n, k) of the ridge machine with exp(-|x - x'| / b), b the root of 2
     times the median distance.
 
     With A = (K + ridge I)^-1 and centred targets t, they are (A t)_i / A_ii.
@@ -96,7 +96,7 @@ def left_out(rows: Array, targets: Array) -> Array:
 
     width = median_width(rows) or 1.0
     matrix = np.exp(cdist(rows, rows) / -width).astype(np.float32)
-    # single precision is enough: eigenvalues are between the ridge and the number of rows
+    # single precision suffices, since eigenvalues are between the ridge and the number of rows
     matrix[np.diag_indices(len(rows))] += np.float32(_RIDGE)
     factor, _ = lapack.spotrf(matrix.T, lower=True, overwrite_a=True)
     solved, _ = lapack.spotrs(factor, targets - targets.mean(axis=0), lower=True)
@@ -105,7 +105,7 @@ def left_out(rows: Array, targets: Array) -> Array:
 
 
 def strengths(scores: Array, errors: Array) -> Array:
-    """Strengths (d, d) of pairs of columns, on the diagonal of single ones, see :func:`interacting_columns`.
+    """Return strengths (d, d) of pairs, and single columns on the diagonal, see :func:`interacting_columns`.
 
     Parameters
     ----------
@@ -148,11 +148,11 @@ def strengths(scores: Array, errors: Array) -> Array:
 
 
 def looking_bytes(n_rows: int, n_features: int) -> int:
-    """Bytes that :func:`interacting_columns` takes for ``n_rows`` rows."""
+    """Bytes of :func:`interacting_columns` for ``n_rows`` rows."""
     if n_features > MOST_COLUMNS:
         return 0
     n_rows = min(n_rows, _ROWS)
-    # two matrices in double precision at a time; or what a tile has three times and more
+    # two matrices in double precision at a time; or a tile and its temporaries
     machine = 2 * 8 * n_rows**2
     tile = 4 * 4 * n_features * _TILE * n_rows
     return max(machine, tile) + 5 * 8 * n_rows * n_features

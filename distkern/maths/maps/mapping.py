@@ -1,4 +1,4 @@
-"""Maps from rows to the coordinates in which kernels measure distances."""
+"""Maps from rows to coordinates in which kernels measure distances."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from distkern.maths.maps.transform import N_QUANTILES, TRANSFORMS, Transform, Tr
 
 @dataclass(frozen=True)
 class MapChoice:
-    """Which map: a transform of the columns, then a metric learned in ``rounds`` rounds with a ridge.
+    """The choice of a map: a transform of the columns, then a metric learned in ``rounds`` with a ridge.
 
-    The first of several rounds learns the interactions, where they are searched.
+    If interactions are searched, the first of several rounds learns them.
     """
 
     transform: TransformKind = "standard"
@@ -40,13 +40,8 @@ class MapChoice:
         return self.metric == "full"
 
     @property
-    def is_transform(self) -> bool:
-        """Whether it is a transform of the columns alone, and not the identity."""
-        return self.metric == "none" != self.transform
-
-    @property
     def has_quantiles(self) -> bool:
-        """Whether it keeps quantiles of the columns."""
+        """Whether it stores quantiles of the columns."""
         return self.transform in ("normal", "ranks")
 
 
@@ -71,11 +66,11 @@ class RowMap:
     def fit(
         cls, choice: MapChoice, sample: Floats, targets: Array, interacting: NDArray[np.intp] | None = None
     ) -> RowMap:
-        """Fit to a sample of rows (n, d) in random order and targets (n, k), standardised or -1 and +1.
+        """Fit a map to sampled rows (n, d) in random order and targets (n, k), standardised or -1 and +1.
 
         Parameters
         ----------
-        interacting : the columns from which a metric of interactions starts; None: they are searched
+        interacting : the columns from which a metric of interactions starts; None to search them
         """
         transform = Transform.fit(choice.transform, sample)
         rows = transform.apply(sample, np.float64)
@@ -91,17 +86,16 @@ class RowMap:
         return replace(found, width=width if width > 0 else 1.0)
 
     def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
-        """Mapped rows (n, d)."""
+        """Return mapped rows (n, d)."""
         values = self.transform.apply(rows, out_dtype)
         return times(values, self.factors.astype(values.dtype))
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """Mapped rows as of :meth:`apply`; sparse rows are not taken, as their zeros would become numbers."""
+        """Return :meth:`apply` of dense rows; zeros of sparse rows would become nonzero."""
         return self.apply(np.asarray(rows), out_dtype)
 
     def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
-        """Some columns of mapped rows, (n_columns, n), from columns of rows, (n_columns, n), for a diagonal
-        L."""
+        """Map some columns of rows, (n_columns, n), for a diagonal L."""
         transform = self.transform
         quantiles = None if transform.quantiles is None else transform.quantiles[:, wanted]
         some = Transform(transform.kind, transform.shift[wanted], transform.factor[wanted], quantiles)
@@ -110,14 +104,14 @@ class RowMap:
 
     @cached_property
     def kind(self) -> str:
-        """A name that no other map has."""
+        """A name that is unique to this map."""
         parts = sha256()
         for name, array in map_to_arrays(self).items():
             parts.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return f"map-{parts.hexdigest()[:16]}"
 
     def kernel(self, name: str, width: float, **parameters: Any) -> AbstractTileKernel:
-        """The kernel whose width is ``width`` median distances; its other parameters as given."""
+        """Return the kernel with a width of ``width`` median distances and these other parameters."""
         kind = find_kernel(name)
         if issubclass(kind, AbstractScaledKernel):
             gamma = kind.gamma_from_width(width * self.width, len(self.factors))
@@ -126,13 +120,13 @@ class RowMap:
 
     @property
     def has_metric(self) -> bool:
-        """Whether the metric is another than the identity."""
+        """Whether the metric differs from the identity."""
         return self.factors.ndim == 2 or bool((self.factors != 1.0).any())
 
     def importance(self) -> Array:
-        """How much each column counts in distances, (d,), their sum 1: var(T(x)_j) (L L')_jj.
+        """The share of each column in the average squared distance of two mapped rows, (d,).
 
-        That is what the column alone adds to the average squared distance of two mapped rows.
+        It is proportional to var(T(x)_j) (L L')_jj.
         """
         squares = self.factors**2 if self.factors.ndim == 1 else np.square(self.factors).sum(axis=1)
         shares = squares * self.column_variances
@@ -141,12 +135,10 @@ class RowMap:
 
 
 def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
-    """Positions of the first ``most`` rows, each as often as its weight says, no more than ``most`` in all.
+    """Return positions of the first ``most`` rows, repeated by weight, at most ``most`` in total.
 
-    A map is learned from unweighted rows. A small whole weight repeats its row that many times; otherwise the
-    share of a row is about the share of its weight.
-
-    Parameters
+    Maps are learned from unweighted rows. A small integer weight repeats its row that often; otherwise the
+    share of a row approximates that of its weight. Parameters
     ----------
     weights : (n_rows,), not negative; None for 1
     """
@@ -159,8 +151,9 @@ def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
 
 
 def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
-    """What a metric is to tell apart, (n_rows, k): of class codes -1 and +1 of the second class, or of each
-    of several; of real targets, which have no classes, standardised numbers."""
+    """Return the targets of a metric, (n_rows, k): -1 and +1 for class codes, of the second of two classes
+    or of each of several; standardised numbers for real targets.
+    """
     if n_classes:
         own = targets[:, None] == (np.arange(n_classes) if n_classes > 2 else 1)
         return np.where(own, 1.0, -1.0)
@@ -172,15 +165,16 @@ def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
 
 def map_bytes(choice: MapChoice, n_features: int) -> int:
     """Bytes of a map of rows with ``n_features`` columns."""
-    # quantiles lie in memory in three orders
+    # quantiles are stored in three orders
     rows = 4 + 3 * N_QUANTILES * choice.has_quantiles + (n_features if choice.is_full else 1)
     return 8 * n_features * rows
 
 
 def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: int) -> int:
-    """What :meth:`RowMap.fit` takes, beside its rows and the map."""
+    """Bytes of :meth:`RowMap.fit`, besides its rows and the map."""
     exact = 8 * n_rows * n_features
-    # the transformed sample, its differences from the mean, and their squares; quantiles as they are found
+    # the transformed sample, its differences from the mean, and their squares; quantiles while they are
+    # computed
     transforming = 3 * exact + 3 * 8 * N_QUANTILES * n_features * choice.has_quantiles
     looking = looking_bytes(n_rows, n_features) if choice.metric == "interactions" else 0
     learning = exact + learning_bytes(n_rows, n_features, n_outputs, choice.metric)
@@ -202,7 +196,7 @@ def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
 
 
 def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RowMap:
-    """Return the map whose arrays :func:`map_to_arrays` gave.
+    """Return the map with these arrays of :func:`map_to_arrays`.
 
     Raises
     ------

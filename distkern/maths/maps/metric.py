@@ -1,4 +1,4 @@
-"""The metric in which cells measure distances: the average gradient outer product of a ridge machine."""
+"""The metric of cells: the average gradient outer product of a ridge machine."""
 
 from __future__ import annotations
 
@@ -12,36 +12,35 @@ from distkern.core.types import Array, Floats
 
 #: "interactions" is a diagonal that starts from :func:`~distkern.maths.maps.interactions.interacting_columns`
 MetricKind: TypeAlias = Literal["none", "diagonal", "full", "interactions"]
-#: in the order of the numbers by which models name them
+#: in the order of their numbers in saved models
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: training rows of a metric; its last round may have more
 METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
-#: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
-#: would be more
+#: most multiplications for the gradients of one round; to stay below, fewer rows' gradients are averaged
 _MULTIPLICATIONS = 2e10
 
 
 def gradient_sum(
     rows: Floats, targets: Array, metric: Array, ridge: float, *, is_diagonal: bool = False
 ) -> Array:
-    """sum_i g_i g_i' (d, d) of the gradients of one machine on a sample, in the metric that was there before.
+    """Return sum_i g_i g_i' (d, d) over the gradients of a machine on a sample, in the current metric.
 
     With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
     gradient of f = sum_j a_j k(., x_j) at x_i is sum_j a_j K_ij / (b D_ij) M (x_j - x_i) over the x_j that
-    are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
+    differ from x_i: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
     2024; Beaglehole et al. 2025).
 
-    Distances are found in double precision; what follows is in single, and the sum in double. Each pair is
-    compared and kept once.
+    Distances are computed in double precision, the rest in single, and the sum in double. Each pair is
+    compared and stored once.
 
     Parameters
     ----------
-    rows : (n, d), in random order; they are centred here, because rounding would else make K indefinite
+    rows : (n, d), in random order; they are centred here, since rounding could otherwise make K indefinite
     targets : (n, k): -1 and +1, or standardised real numbers
-    metric : M (d, d), symmetric, positive semidefinite, or the diagonal of one (d,)
+    metric : M (d, d), symmetric, positive semidefinite, or its diagonal (d,)
     ridge : added to the diagonal of K, > 0
-    is_diagonal : the diagonal of the sum alone, (d,)
+    is_diagonal : whether to return only the diagonal of the sum, (d,)
     """
     exact = rows.astype(np.float64)
     exact -= exact.mean(axis=0)
@@ -80,26 +79,26 @@ def gradient_sum(
 
 
 def _slopes(values: Floats) -> Floats:
-    """K b / D of K = exp(-D / b), which is not found again; 0 of rows that lie on each other."""
+    """Return K b / D, with D recovered from K = exp(-D / b); 0 for coinciding rows."""
     slopes: Floats = scratch("slopes", values.shape, values.dtype)
     with np.errstate(divide="ignore"):
         apply(np.log, values, into=slopes)
-    # these have no direction
+    # coinciding rows have no direction
     slopes[slopes >= -1e-6] = -np.inf
     apply(np.divide, values, slopes, into=slopes)
     return apply(np.negative, slopes, into=slopes)
 
 
 def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
-    """How many of the rows, the first ones, give gradients that are averaged."""
+    """Number of leading rows whose gradients are averaged."""
     work = n_rows * max(n_features, 8) * n_outputs
     return int(min(n_rows, max(_MULTIPLICATIONS // work, 64)))
 
 
 def metric_of(total: Array, kind: MetricKind) -> Array:
-    """M from summed outer products, scaled so that its trace is d (full) or its largest entry 1 (diagonal).
+    """Return M from summed outer products, scaled to trace d (full) or largest entry 1 (diagonal).
 
-    A diagonal is (d,), as its sum is. Where all gradients are 0 the identity is left, as a diagonal.
+    A diagonal is (d,), like its sum. If all gradients are 0, M is the identity, as a diagonal.
     """
     n_features = len(total)
     trace = float(total.sum() if total.ndim == 1 else np.trace(total))
@@ -119,13 +118,13 @@ def learn_metric(
     rounds: int = 1,
     start: Array | None = None,
 ) -> Array:
-    """M (d, d) of one sample after some rounds; its diagonal (d,) if it has no more.
+    """Return M (d, d), or its diagonal (d,), after some rounds on a sample.
 
-    The last round is over all rows, those before it over the first half.
+    The last round uses all rows, earlier ones the first half.
 
     Parameters
     ----------
-    start : the diagonal before the first round; None: the identity
+    start : the initial diagonal; None for the identity
     """
     metric = np.ones(rows.shape[1]) if start is None else start
     is_diagonal = kind != "full"
@@ -138,8 +137,8 @@ def learn_metric(
 
 
 def root(metric: Array) -> Array:
-    """L (d, d) with M = L L', for rows x L whose Euclidean distances are the metric's; for diagonals
-    the diagonal (d,).
+    """Return L (d, d) with M = L L', so that Euclidean distances of rows x L are those of the metric; for a
+    diagonal, the diagonal (d,).
     """
     if metric.ndim == 1:
         return np.sqrt(metric)
@@ -149,22 +148,22 @@ def root(metric: Array) -> Array:
 
 
 def times(rows: Floats, matrix: Floats) -> Floats:
-    """Rows (n, d) times a matrix (d, d), or the diagonal (d,) of one."""
+    """Return rows (n, d) times a matrix (d, d) or a diagonal (d,)."""
     return rows * matrix if matrix.ndim == 1 else rows @ matrix
 
 
 def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKind) -> int:
-    """What :func:`learn_metric` takes of rows in double precision, and then :func:`root`."""
+    """Bytes of :func:`learn_metric` on rows in double precision, and of :func:`root`."""
     if kind == "none":
         return 0
     rows, pairs = 8 * n_rows * n_features, 4 * tiled_numbers(n_rows)
     square = 8 * n_features**2 if kind == "full" else 0
-    # M, what its eigenvectors are found from, twice as much to work in, and they; the pairs' memory is kept
+    # M, a copy, twice as much workspace, and the eigenvectors; the memory of pairs is kept
     rooted = rows + pairs + 5 * square
-    # distances in double precision and what is made of them, and the sums of each output's gradients
+    # distances in double precision and their temporaries, and the gradient sums of each output
     tile = TILE * (32 * TILE + (4 * n_outputs + 40) * n_features)
-    # rows mapped, and centred in single precision; M, the sum, and what is added to it
-    # what is solved finds the memory of the tiles of the round before it
+    # mapped rows, and centred ones in single precision; M, the sum, and its next term; solving reuses the
+    # memory of the previous round's tiles
     kept = TILE * (24 * TILE + 4 * n_outputs * n_features)
     solved = kept + iterating_bytes(n_rows, n_outputs)
     summed = rows + rows // 2 + pairs + max(tile, solved) + 8 * n_rows * n_outputs + 3 * square
@@ -172,7 +171,7 @@ def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKin
 
 
 class _Distances:
-    """Euclidean distances of all pairs of centred rows, in single precision, found in double."""
+    """Euclidean distances of all pairs of centred rows, computed in double precision and stored in single."""
 
     def __init__(self, rows: Floats) -> None:
         self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
@@ -199,9 +198,9 @@ class _Distances:
         return apply(np.exp, found, into=found)
 
     def median(self) -> float:
-        """Median distance of pairs (i, n/2 + i) of rows in random order.
+        """Median distance of the pairs (i, n/2 + i) of rows in random order.
 
-        If most distances are 0 it is the median of the others, and if all are 0 it is 1.
+        If most distances are 0, it is the median of the others; if all are 0, it is 1.
         """
         half = len(self._rows) // 2
         apart = self._rows[:half] - self._rows[half : 2 * half]

@@ -16,19 +16,17 @@ TransformKind: TypeAlias = Literal["none", "standard", "normal", "ranks"]
 TRANSFORMS: tuple[TransformKind, ...] = get_args(TransformKind)
 
 N_QUANTILES = 500
-#: of a transformed column in the tiles that are worked on
+#: numbers of a tile
 _TILE = 2**17
 
 
 @dataclass(frozen=True)
 class Transform:
-    """x' = (g(x) - shift) * factor of each column.
+    """x' = (g(x) - shift) * factor for each column.
 
-    g is the identity for "none" (one factor for all columns) and "standard"; for "ranks" the share of a
-    sample that is smaller, by interpolation between its quantiles, and for "normal" the normal distribution's
-    quantile of that share. A column that is constant in the sample becomes 0.
-
-    Attributes
+    g is the identity for "none" (one factor for all columns) and "standard". For "ranks" it is the share of
+    smaller rows in a sample, interpolated between its quantiles, for "normal" the normal quantile of that
+    share. A column that is constant in the sample becomes 0. Attributes
     ----------
     kind : one of :data:`TRANSFORMS`
     shift, factor : (d,) float64
@@ -42,7 +40,7 @@ class Transform:
 
     @classmethod
     def fit(cls, kind: TransformKind, sample: Floats) -> Transform:
-        """Fit to a sample of rows (n, d): its moments, or 500 of its quantiles in each column."""
+        """Fit to a sample of rows (n, d): the moments, or 500 quantiles, of each column."""
         n_features = sample.shape[1]
         quantiles = None
         if kind in ("normal", "ranks"):
@@ -51,7 +49,7 @@ class Transform:
         values = plain.apply(sample, np.float64)
         shift = values.mean(axis=0)
         spread = np.sqrt(np.square(values - shift).mean(axis=0))
-        # what rounding leaves of a constant column is not a spread
+        # ignore rounding in constant columns
         spread[spread <= 1e-9 * np.abs(shift)] = 0.0
         if kind == "none":
             spread = np.where(spread > 0, np.sqrt(np.square(spread).mean()), 0.0)
@@ -59,7 +57,7 @@ class Transform:
         return cls(kind, shift, factor, quantiles)
 
     def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
-        """Transformed rows, (n, d) of ``out_dtype``, computed in float64."""
+        """Return transformed rows, (n, d) in ``out_dtype``, computed in float64."""
         out: Floats = np.empty(rows.shape, dtype=out_dtype)
         step = max(1, _TILE // max(rows.shape[1], 1))
         for start in range(0, len(rows), step):
@@ -70,10 +68,10 @@ class Transform:
         return out
 
     def _to_levels(self, values: Array) -> None:
-        """Turn values (n, d) into g of them, in place."""
+        """Apply g to values (n, d) in place."""
         levels, rising, falling = self._tables
         for column, own in enumerate(values.T):
-            # a value that many rows have gets the middle of its shares
+            # a value shared by many rows gets the middle of its shares
             low = np.interp(own, rising[column], levels)
             high = 1.0 - np.interp(-own, falling[column], levels)
             own[:] = 0.5 * (low + high)
@@ -86,13 +84,13 @@ class Transform:
 
     @cached_property
     def _tables(self) -> tuple[Array, Array, Array]:
-        """Shares, and the quantiles of each column and of its negative, each as rows in memory."""
+        """Shares, and the quantiles of each column and of its negative, in rows."""
         assert self.quantiles is not None
         rising = np.ascontiguousarray(self.quantiles.T)
         return np.linspace(0.0, 1.0, rising.shape[1]), rising, np.ascontiguousarray(-rising[:, ::-1])
 
     def __getstate__(self) -> dict[str, Any]:
-        # made again from the quantiles that are sent
+        # recomputed from the quantiles
         return {name: value for name, value in vars(self).items() if name != "_tables"}
 
 

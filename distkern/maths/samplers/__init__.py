@@ -1,4 +1,4 @@
-"""Samplers: how the random draws of a block of features are made; one file each, found by name."""
+"""Samplers of the random draws of features, found by name in the files of this folder."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ SAMPLERS = Family("distkern.maths.samplers", AbstractSampler)  # type: ignore[ty
 
 
 def find_sampler(name: str) -> AbstractSampler:
-    """The sampler called ``name``; :class:`~distkern.core.errors.InputError` if there is none."""
+    """Return the sampler of a name; raise :class:`~distkern.core.errors.InputError` if there is none."""
     return SAMPLERS.find(name)()

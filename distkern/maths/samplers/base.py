@@ -1,12 +1,11 @@
-"""What a sampler is, and the draws of a block that every process makes alike.
+"""The base class of samplers, and the draws of a block, which are equal in every process.
 
-To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractSampler`,
-gives itself a ``name`` and implements ``uniforms``, or ``gaussians`` if it is for rotation-invariant kernels
-only; the contract tests pick it up.
+To add a sampler, write a file in this folder with a frozen dataclass that derives from
+:class:`AbstractSampler`, has a ``name`` and implements ``uniforms``, or only ``gaussians`` for
+rotation-invariant kernels; the contract tests find it.
 
-Numbers are made of raw words of Philox (Salmon et al. 2011), which numpy promises never to change, and by
-closed forms or rational approximations; ``Generator.normal`` and the like may change between versions of
-numpy.
+Numbers are computed from raw words of Philox (Salmon et al. 2011), which numpy promises never to change, by
+closed forms or rational approximations; ``Generator.normal`` and others may change between versions of numpy.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from distkern.core.errors import InputError
 from distkern.maths.samplers.frequencies import AbstractFrequencies, DenseFrequencies
 from distkern.maths.samplers.normal import normal_quantiles
 
-#: words that come of one step of Philox's counter
+#: words of one step of Philox's counter
 _WORDS = 4
-#: stands for the block where a draw belongs to all blocks of a seed
+#: replaces the block for draws shared by all blocks of a seed
 _ALL_BLOCKS = 2**64 - 1
 _BLOCK_NUMBERS = 2**21
 
@@ -51,12 +50,12 @@ class Draws:
 
     Attributes
     ----------
-    sampler : how uniform and Gaussian numbers are made
-    seed, block : which block of which basis
+    sampler : makes uniform and Gaussian numbers
+    seed, block : identify the block
     n_draws : draws of the whole block
     n_input : columns of the rows
-    chosen : positions within the block of the draws that are wanted (None for all)
-    n_usual : draws of a block before, where this is the last one, which may have fewer; 0: as many
+    chosen : positions of the selected draws within the block (None for all)
+    n_usual : draws of earlier blocks, if this is the last one, which may be smaller; 0 for ``n_draws``
     """
 
     sampler: AbstractSampler
@@ -69,20 +68,20 @@ class Draws:
 
     @property
     def n_before(self) -> int:
-        """Draws of all blocks before."""
+        """Draws of all earlier blocks."""
         return self.block * (self.n_usual or self.n_draws)
 
     def choose(self, positions: Sequence[int]) -> Draws:
-        """The draws of the same block at some positions within it."""
+        """Select the draws at some positions of the block."""
         return replace(self, chosen=tuple(int(position) for position in positions))
 
     @property
     def positions(self) -> NDArray[np.intp]:
-        """Positions within the block of the wanted draws."""
+        """Positions of the selected draws within the block."""
         return np.arange(self.n_draws) if self.chosen is None else np.array(self.chosen, dtype=np.intp)
 
     def words(self, stream: int, per_draw: int) -> NDArray[np.uint64]:
-        """(n_wanted, per_draw) random words of 64 bits, whatever the sampler."""
+        """(n_chosen, per_draw) random words of 64 bits, for any sampler."""
         key = (self.seed % 2**64, self.block)
         if self.chosen is None:
             return _words(key, stream, 0, self.n_draws * per_draw).reshape(self.n_draws, per_draw)
@@ -90,21 +89,21 @@ class Draws:
         return np.stack(parts) if parts else np.empty((0, per_draw), dtype=np.uint64)
 
     def independent(self, stream: int, per_draw: int) -> NDArray[np.float64]:
-        """(n_wanted, per_draw) independent uniform numbers inside (0, 1), whatever the sampler."""
+        """(n_chosen, per_draw) independent uniform numbers inside (0, 1), for any sampler."""
         return unit_interval(self.words(stream, per_draw))
 
     def shared_words(self, stream: int, count: int) -> NDArray[np.uint64]:
-        """(count,) random words that all blocks of the seed share."""
+        """(count,) random words shared by all blocks of the seed."""
         return _words((self.seed % 2**64, _ALL_BLOCKS), stream, 0, count)
 
     def signs(self, stream: int, per_draw: int) -> NDArray[np.float64]:
-        """(n_wanted, per_draw) independent -1 or 1, one bit each."""
+        """(n_chosen, per_draw) independent -1 or 1, one bit each."""
         words = self.words(stream, -(-per_draw // 64))
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
         return np.where(bits[:, :per_draw] == 1, 1.0, -1.0)
 
     def uniforms(self, per_draw: int) -> NDArray[np.float64]:
-        """(n_wanted, per_draw) numbers inside (0, 1) as the sampler makes them."""
+        """(n_chosen, per_draw) numbers inside (0, 1) by the sampler."""
         return self.sampler.uniforms(self, per_draw)
 
     def gaussians(self, n_extra: int = 0) -> tuple[AbstractFrequencies, NDArray[np.float64]]:
@@ -119,55 +118,55 @@ class AbstractSampler(ABC):
     name: ClassVar[str]
     #: bytes that a process loads to use it
     process_bytes: ClassVar[int] = 0
-    #: bytes for each number of a block while the block is made
+    #: bytes for each number of a block while it is drawn
     number_bytes: ClassVar[int] = 24
-    #: a draw costs the same without the others of its block
+    #: whether a draw costs the same without the others of its block
     has_single_draws: ClassVar[bool] = False
 
     def row_bytes(self, n_input: int) -> int:
-        """Bytes that a row of a tile takes beside its features and what every sampler takes."""
+        """Additional bytes of a row of a tile for this sampler."""
         return 0
 
     def block_draws(self, n_input: int) -> int:
-        """Draws of a block unless the user says otherwise: a power of two, of n_input alone.
+        """Default number of draws in a block: a power of two that depends on n_input alone.
 
-        As many as give wide matrix products, but with frequencies of at most 2^21 numbers or so.
+        It gives wide matrix products, with frequencies of at most about 2^21 numbers.
         """
         return 1 << min(max((_BLOCK_NUMBERS // max(n_input, 1)).bit_length() - 1, 5), 9)
 
     @abstractmethod
     def uniforms(self, draws: Draws, per_draw: int) -> NDArray[np.float64]:
-        """(n_wanted, per_draw) numbers, each uniform inside (0, 1) by itself.
+        """(n_chosen, per_draw) numbers, each marginally uniform inside (0, 1).
 
         Raises
         ------
         InputError
-            If the sampler has none.
+            If the sampler does not support it.
         """
 
     def gaussians(self, draws: Draws, n_extra: int = 0) -> tuple[AbstractFrequencies, NDArray[np.float64]]:
-        """Frequencies, each standard normal in n_input dimensions by itself, and further normal numbers.
+        """Return frequencies, each marginally standard normal in n_input dimensions, and extra normals.
 
         Returns
         -------
-        frequencies : of the wanted draws
-        extra : (n_wanted, n_extra) standard normal, independent of the frequencies
+        frequencies : of the selected draws
+        extra : (n_chosen, n_extra) standard normal, independent of the frequencies
         """
         normals = normal_quantiles(self.uniforms(draws, draws.n_input + n_extra))
         return DenseFrequencies(normals[:, : draws.n_input].T), normals[:, draws.n_input :]
 
 
 def radial_only(name: str) -> InputError:
-    """The error of a sampler that draws directions, for a kernel that asks for single coordinates."""
+    """Return the error of a sampler of directions, for a kernel that needs single coordinates."""
     return InputError(
-        f"sampler {name} is for kernels that rotations leave as they are (rbf, matern, arc_cosine)",
+        f"sampler {name} supports only rotation-invariant kernels (rbf, matern, arc_cosine)",
         where="sampler",
         hint="use monte_carlo or quasi_monte_carlo",
     )
 
 
 def unit_interval(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Uniform numbers inside (0, 1), (floor(word / 2^11) + 1/2) 2^-53; the words are overwritten."""
+    """Return (floor(word / 2^11) + 1/2) 2^-53, inside (0, 1); the words are overwritten."""
     words >>= np.uint64(11)
     numbers = words.astype(np.float64)
     numbers += 0.5
@@ -176,7 +175,7 @@ def unit_interval(words: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 
 def _words(key: tuple[int, int], stream: int, start: int, count: int) -> NDArray[np.uint64]:
-    """Words ``start`` to ``start + count`` of a stream."""
+    """Return words ``start`` to ``start + count`` of a stream."""
     counter = [start // _WORDS, 0, 0, stream]
     bits = np.random.Philox(counter=np.array(counter, np.uint64), key=np.array(key, np.uint64))
     skipped = start % _WORDS
@@ -184,16 +183,16 @@ def _words(key: tuple[int, int], stream: int, start: int, count: int) -> NDArray
 
 
 def monte_carlo_only(draws: Draws, kernel: str) -> None:
-    """Refuse another sampler for a kernel that draws signs or buckets, which no sampler spreads better.
+    """Refuse other samplers for kernels that draw signs or buckets, which no sampler improves.
 
     Raises
     ------
     InputError
-        If it is another one.
+        If it is another sampler.
     """
     if draws.sampler.name != "monte_carlo":
         raise InputError(
-            f"sampler {draws.sampler.name} is not for kernel {kernel}, which draws no real numbers",
+            f"sampler {draws.sampler.name} does not support kernel {kernel}, which draws no real numbers",
             where="sampler",
             hint="use monte_carlo",
         )

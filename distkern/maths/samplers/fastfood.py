@@ -1,4 +1,4 @@
-"""Fastfood: frequencies that are never written out."""
+"""Fastfood: frequencies that are never stored."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _AT_ONCE = 2**17
 class Fastfood(AbstractSampler):
     """Frequencies V = S H G P H B / sqrt(n |G|^2) of n = 2^k >= n_input (Le, Sarlos and Smola 2013).
 
-    B are random signs, P a random permutation, G standard normal numbers, H the Hadamard matrix, S lengths
-    that are chi-distributed with n degrees of freedom. A draw costs O(log n_input) a row instead of
+    B are random signs, P a random permutation, G standard normal numbers, H the Hadamard matrix, S
+    chi-distributed lengths with n degrees of freedom. A draw costs O(log n_input) a row instead of
     O(n_input), and 5 numbers of memory. Its kernel error is up to a third larger than with independent draws
     (measured), so it pays from about 1000 columns on. A block has ceil(F / n) such stacks.
     """
@@ -34,7 +34,7 @@ class Fastfood(AbstractSampler):
     process_bytes: ClassVar[int] = 28 * 2**20
 
     def row_bytes(self, n_input: int) -> int:
-        # turns of the rows in float64
+        # reduced arguments in float64
         return 40 * max(_width(n_input), super().block_draws(n_input))
 
     def block_draws(self, n_input: int) -> int:
@@ -49,7 +49,7 @@ class Fastfood(AbstractSampler):
         padded = Draws(self, draws.seed, draws.block, n_stacks * width, draws.n_input)
         shape = (n_stacks, width)
         normals = normal_quantiles(padded.independent(CounterStream.POINTS, 1)).reshape(shape)
-        # imported here because it costs a worker's memory
+        # imported here to save memory in workers
         from scipy.special import gammaincinv
 
         squares = 2.0 * gammaincinv(0.5 * width, padded.independent(CounterStream.RADII, 1)).reshape(shape)
@@ -66,7 +66,7 @@ class Fastfood(AbstractSampler):
 
 @dataclass(frozen=True)
 class FastfoodFrequencies(AbstractFrequencies):
-    """The diagonals and permutations (n_stacks, n) of the stacks, and which of their draws are wanted."""
+    """The diagonals and permutations (n_stacks, n) of the stacks, and the selected draws."""
 
     signs: Floats
     order: NDArray[np.intp]
@@ -122,7 +122,7 @@ class FastfoodFrequencies(AbstractFrequencies):
         apply(np.multiply, tile[:, None, :], self.signs, into=mixed.reshape(n_rows, n_stacks, width))
         hadamard(mixed.reshape(-1, width))
         places = self.order + np.arange(0, self.order.size, width)[:, None]
-        # mode "clip" writes into ``out`` directly; all positions are within
+        # mode "clip" writes into ``out`` directly; all positions are valid
         apply(np.take, mixed, places.reshape(-1), axis=1, into=spread, mode="clip")
         spread *= self.normals.reshape(-1)
         hadamard(spread.reshape(-1, width))
@@ -136,10 +136,10 @@ class FastfoodFrequencies(AbstractFrequencies):
 def hadamard(values: Floats) -> None:
     """Multiply each row (n_rows, n), n a power of two, by the Hadamard matrix of order n, in place.
 
-    H is a Kronecker product of two matrices of about sqrt(n) columns, so it is applied as two matrix
-    products: 2 sqrt(n) operations a number, at the speed of BLAS, instead of log n passes over memory.
-    The columns of the result are in another fixed order than H's (inner before outer), which saves turning
-    them back; random permutations and random lengths follow, so it makes no difference to fastfood.
+    H is a Kronecker product of two matrices of about sqrt(n) columns, applied as two matrix products: 2
+    sqrt(n) operations a number at the speed of BLAS instead of log n passes over memory. The result's columns
+    are in another fixed order than H's (inner before outer), which saves a transposition and does not matter
+    before random permutations and lengths.
     """
     n_rows, width = values.shape
     inner = 1 << (width.bit_length() // 2)
@@ -152,7 +152,7 @@ def hadamard(values: Floats) -> None:
 
 
 def _width(n_input: int) -> int:
-    """The power of two from ``n_input`` on."""
+    """The least power of two >= ``n_input``."""
     return 1 << max(n_input - 1, 0).bit_length()
 
 

@@ -14,7 +14,7 @@ from distkern.core.types import Floats
 
 
 class AbstractFrequencies(ABC):
-    """omega_1 .. omega_F in n_input dimensions, float64 as drawn, or in the precision of the rows."""
+    """omega_1 .. omega_F in n_input dimensions, in float64 as drawn, or in the precision of the rows."""
 
     @property
     @abstractmethod
@@ -24,33 +24,33 @@ class AbstractFrequencies(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that they take."""
+        """Size in bytes."""
 
     @abstractmethod
     def scaled(self, factors: float | NDArray[np.float64]) -> AbstractFrequencies:
-        """All frequencies times a number, or each times its own (F,)."""
+        """Scale all frequencies by a number, or each by its own (F,)."""
 
     @abstractmethod
     def astype(self, dtype: DTypeLike) -> AbstractFrequencies:
-        """The same frequencies in another precision."""
+        """Convert to another precision."""
 
     @abstractmethod
     def take(self, draws: NDArray[np.intp]) -> AbstractFrequencies:
-        """Some of the frequencies."""
+        """Select some frequencies."""
 
     @abstractmethod
     def project(self, rows: Rows, out: Floats) -> None:
-        """out (n_rows, F) = inner products of a tile of rows with the frequencies, all of one dtype."""
+        """Write inner products of a tile of rows and frequencies, of one dtype, into ``out`` (n_rows, F)."""
 
 
 @dataclass(frozen=True)
 class DenseFrequencies(AbstractFrequencies):
     """Frequencies as a matrix (n_input, F).
 
-    Sparse rows are multiplied by SciPy, one row after the other in the order of its columns: a row costs
-    2 F operations for each of its numbers, nothing is written out dense, and its bits do not depend on the
-    tile it is in. (A compiled loop would need numba, ten times the memory; a dense tile over the columns
-    that occur in it, up to rows x numbers as many operations.) SciPy makes its result anew for each tile.
+    SciPy multiplies sparse rows one by one in the order of the columns: a row costs 2 F operations for each
+    of its numbers, nothing is made dense, and its bits do not depend on the tile. (A compiled loop would need
+    numba, ten times the memory; a dense tile over the occurring columns, up to rows x numbers as many
+    operations.) SciPy allocates its result for each tile.
     """
 
     matrix: Floats

@@ -12,7 +12,7 @@ from distkern.maths.samplers.base import AbstractSampler, CounterStream, Draws
 
 @dataclass(frozen=True)
 class MonteCarlo(AbstractSampler):
-    """Independent uniform numbers (Rahimi and Recht 2007): for every kernel; the error falls as 1/sqrt(F)."""
+    """Independent uniform numbers (Rahimi and Recht 2007): for every kernel, with error 1/sqrt(F)."""
 
     name = "monte_carlo"
     has_single_draws = True

@@ -1,4 +1,4 @@
-"""The inverse of the normal distribution function, without SciPy: a worker's memory is its user's."""
+"""The inverse of the normal distribution function, without SciPy to save memory in workers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CHUNK = 16384
 
 
 def normal_quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """z with P(Z <= z) = u for each u inside (0, 1), to a relative error of 1e-15 (Wichura 1988, AS 241)."""
+    """Return z with P(Z <= z) = u for 0 < u < 1, to a relative error of 1e-15 (Wichura 1988, AS 241)."""
     flat = np.ascontiguousarray(uniforms).reshape(-1)
     result = np.empty_like(flat)
     for start in range(0, flat.size, _CHUNK):
@@ -69,7 +69,7 @@ def _quantiles(uniforms: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 
 
 def _ratio(coefficients: tuple[tuple[float, float], ...], at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The quotient of two polynomials, in a reused buffer."""
+    """Return the quotient of two polynomials, in a reused buffer."""
     above: NDArray[np.float64] = scratch("normal numerator", at.shape, np.float64)
     below: NDArray[np.float64] = scratch("normal denominator", at.shape, np.float64)
     for values, own in zip((above, below), zip(*coefficients, strict=True), strict=True):

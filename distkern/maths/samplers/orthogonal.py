@@ -17,10 +17,10 @@ from distkern.maths.samplers.normal import normal_quantiles
 class Orthogonal(AbstractSampler):
     """Frequencies in orthogonal groups of n_input, with independent chi lengths (Yu et al. 2016).
 
-    Each frequency by itself is standard normal. A group is an orthonormal basis drawn uniformly: the QR
-    decomposition of a Gaussian matrix with the signs of R's diagonal taken into Q (Mezzadri 2007). A group
-    ends with its block, so a block can be made without the others; blocks of fewer draws than n_input are
-    wholly orthogonal. Halves the error of the Gaussian kernel from 8 dimensions on (measured).
+    Each frequency is marginally standard normal. A group is a uniformly drawn orthonormal basis: the QR
+    decomposition of a Gaussian matrix with the signs of R's diagonal moved to Q (Mezzadri 2007). Groups end
+    with their block, so a block is independent of the others; blocks with fewer than n_input draws are
+    entirely orthogonal. Halves the error of the Gaussian kernel from 8 dimensions on (measured).
     """
 
     name = "orthogonal"

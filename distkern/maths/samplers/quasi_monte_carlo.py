@@ -13,7 +13,7 @@ from distkern.core.errors import InputError
 from distkern.core.processes import new_lock
 from distkern.maths.samplers.base import AbstractSampler, CounterStream, Draws
 
-#: dimensions for which SciPy has direction numbers (Joe and Kuo 2008)
+#: dimensions with direction numbers in SciPy (Joe and Kuo 2008)
 _MAX_DIMENSIONS = 21201
 #: points of SciPy's sequence
 _MAX_POINTS = 2**30
@@ -23,8 +23,8 @@ _MAX_POINTS = 2**30
 class QuasiMonteCarlo(AbstractSampler):
     """Points of one scrambled Sobol sequence (Avron et al. 2016): block j has the points j F to (j + 1) F.
 
-    Each point by itself is uniform. The sequence is skipped to the block's first point, from where the last
-    block ended if that lies before it. Better than independent draws in all dimensions, and by far the best
+    Each point is marginally uniform. The sequence is skipped to the block's first point, starting from the
+    end of the last block if possible. Better than independent draws in all dimensions, and by far the best
     below about 10; from 100 on orthogonal draws are better (measured).
     """
 
@@ -53,10 +53,10 @@ class QuasiMonteCarlo(AbstractSampler):
 
 
 class _Sequence:
-    """A scrambled Sobol sequence that threads share."""
+    """A scrambled Sobol sequence shared by threads."""
 
     def __init__(self, seed: int, n_dimensions: int) -> None:
-        # imported here because it costs a worker's memory
+        # imported here to save memory in workers
         from scipy.stats.qmc import Sobol
 
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
@@ -64,11 +64,11 @@ class _Sequence:
         self._lock = new_lock()
 
     def take(self, first: int, count: int) -> NDArray[np.float64]:
-        """Points ``first`` to ``first + count``, in the middle of their cells of width 2^-30."""
+        """Return points ``first`` to ``first + count``, centred in their cells of width 2^-30."""
         import warnings
 
         with self._lock, warnings.catch_warnings():
-            # blocks need not have a power of two of draws, though they are better if they do
+            # Sobol points prefer powers of two, but blocks need not be
             warnings.simplefilter("ignore", UserWarning)
             if self._engine.num_generated > first:
                 self._engine.reset()

@@ -1,1 +1,1 @@
-"""Models in formats of others, for serving without this package."""
+"""Models in other formats, for serving without this package."""

@@ -1,4 +1,4 @@
-"""Formulas as graphs of ONNX: values with operators, computed in double precision."""
+"""Formulas as ONNX graphs: values with operators, computed in double precision."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 
-#: the newest operators that runtimes of the last years know
+#: newest operator set that common runtimes support
 OPSET, IR_VERSION = 18, 9
 
 Operand: TypeAlias = "Value | float | NDArray[Any]"
 
 
 def onnx_library() -> Any:
-    """The package ``onnx``; :class:`InputError` where it is not installed."""
+    """Return the package ``onnx``; :class:`InputError` if it is not installed."""
     try:
         import onnx
     except ImportError:
@@ -28,9 +28,9 @@ def onnx_library() -> Any:
 
 
 class Value:
-    """A tensor of a graph; numbers and arrays beside it become constants in double precision."""
+    """A tensor of a graph; other operands become constants in double precision."""
 
-    #: arrays on the left leave an operator to this class
+    #: NumPy arrays on the left defer operators to this class
     __array_ufunc__ = None
 
     def __init__(self, graph: Graph, name: str) -> None:
@@ -67,56 +67,48 @@ class Value:
     __rmul__ = __mul__
 
     def apply(self, operator: str, *others: Operand, **attributes: Any) -> Value:
-        """An operator of ONNX on this value and others."""
         return self.graph.op(operator, self, *others, **attributes)
 
     def exp(self) -> Value:
-        """e to the power of each element."""
         return self.apply("Exp")
 
     def log(self) -> Value:
-        """Logarithm of each element."""
         return self.apply("Log")
 
     def sqrt(self) -> Value:
-        """Square root of each element."""
         return self.apply("Sqrt")
 
     def at_least(self, bound: Operand) -> Value:
-        """The larger of each element and a bound."""
+        """Return the maximum of each element and a bound."""
         return self.apply("Max", bound)
 
     def at_most(self, bound: Operand) -> Value:
-        """The smaller of each element and a bound."""
+        """Return the minimum of each element and a bound."""
         return self.apply("Min", bound)
 
     def reduced(self, how: str, axis: int, *, keep: bool = False) -> Value:
-        """Sum ("Sum"), product ("Prod"), maximum ("Max") along an axis."""
+        """Return the sum ("Sum"), product ("Prod") or maximum ("Max") along an axis."""
         return self.graph.op(f"Reduce{how}", self, self.graph.whole([axis]), keepdims=int(keep))
 
     def with_axis(self, axis: int) -> Value:
-        """The same elements with one more axis, of length 1."""
         return self.graph.op("Unsqueeze", self, self.graph.whole([axis]))
 
     def without_axis(self, axis: int) -> Value:
-        """The same elements without an axis of length 1."""
         return self.graph.op("Squeeze", self, self.graph.whole([axis]))
 
     def columns(self, numbers: Sequence[int] | NDArray[Any]) -> Value:
-        """Some columns of a matrix."""
         return self.graph.op("Gather", self, self.graph.whole(numbers), axis=1)
 
     def cast(self, kind: str) -> Value:
-        """The elements as "DOUBLE", "FLOAT", "INT64", ..."""
         return self.graph.op("Cast", self, to=getattr(onnx_library().TensorProto, kind))
 
     def where(self, condition: Value, other: Operand) -> Value:
-        """These elements where the condition holds, and others elsewhere."""
+        """Return these elements where the condition holds, and others elsewhere."""
         return self.graph.op("Where", condition, self, other)
 
 
 class Graph:
-    """Nodes and constants of a graph, in the order of their creation, for ``n_outputs`` outputs."""
+    """Nodes and constants of a graph, in order of creation, for a model with ``n_outputs`` outputs."""
 
     def __init__(self, n_outputs: int) -> None:
         self.n_outputs = n_outputs
@@ -126,14 +118,13 @@ class Graph:
         self.constants: list[Any] = []
 
     def op(self, operator: str, *operands: Operand, **attributes: Any) -> Value:
-        """The result of an operator of ONNX."""
         names = [self._named(one).name for one in operands]
         result = f"v{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operator, names, [result], **attributes))
         return Value(self, result)
 
     def constant(self, array: Any) -> Value:
-        """An array as it is, texts too."""
+        """Add an array, which may hold strings."""
         found = np.asarray(array)
         found = found.astype(object) if found.dtype.kind == "U" else found
         name = f"c{len(self.constants)}"
@@ -141,15 +132,12 @@ class Graph:
         return Value(self, name)
 
     def whole(self, numbers: Any) -> Value:
-        """Whole numbers."""
         return self.constant(np.asarray(numbers, dtype=np.int64))
 
     def concatenated(self, values: Sequence[Value], axis: int = 1) -> Value:
-        """Values beside each other."""
         return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
 
     def sorted_rows(self, values: Value, n_columns: int) -> Value:
-        """Each row of a matrix in ascending order."""
         names = [values.name, self.whole([n_columns]).name]
         results = [f"v{len(self.nodes)}", f"v{len(self.nodes)}_places"]
         how = {"axis": 1, "largest": 0, "sorted": 1}
@@ -157,7 +145,7 @@ class Graph:
         return Value(self, results[0])
 
     def named(self, value: Value, name: str) -> None:
-        """Give a value the name of an output."""
+        """Name a value as an output."""
         self.nodes.append(self._helper.make_node("Identity", [value.name], [name]))
 
     def _named(self, operand: Operand) -> Value:

@@ -1,7 +1,7 @@
-"""Kernels as graphs: k(x, c) of rows and landmarks, and the blocks of random features.
+"""Kernels as ONNX graphs: k(x, c) of rows and landmarks, and blocks of random features.
 
-Each kernel has one function here, found by its class, and each kind of feature block another. One that has
-none is refused by name.
+Each kernel has one function here, found by its class, and so has each kind of feature block. Others are
+refused by name.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ BlockFormula = Callable[[Any, Value, int, float], Value]
 
 _KERNELS: dict[type[Any], KernelFormula] = {}
 _BLOCKS: dict[type[Any], BlockFormula] = {}
-#: the smallest positive number in double precision, whose logarithm stands for that of 0
+#: smallest positive number in double precision; its logarithm replaces that of 0
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 def of_kernel(*kinds: type[Any]) -> Callable[[KernelFormula], KernelFormula]:
-    """Decorate the formula of kernels."""
+    """Register the decorated formula for kernels."""
     return lambda formula: _KERNELS.update(dict.fromkeys(kinds, formula)) or formula
 
 
 def of_block(*kinds: type[Any]) -> Callable[[BlockFormula], BlockFormula]:
-    """Decorate the formula of feature blocks."""
+    """Register the decorated formula for feature blocks."""
     return lambda formula: _BLOCKS.update(dict.fromkeys(kinds, formula)) or formula
 
 
 def kernel_values(kernel: AbstractKernel, rows: Value, landmarks: Array) -> Value:
-    """k between rows (n, d) and landmarks (r, d): (n, r).
+    """Return k between rows (n, d) and landmarks (r, d): (n, r).
 
     Raises
     ------
@@ -57,14 +57,14 @@ def kernel_values(kernel: AbstractKernel, rows: Value, landmarks: Array) -> Valu
 def block_values(
     kernel: AbstractKernel, block: AbstractFeatureBlock, rows: Value, n_input: int, scale: float
 ) -> Value:
-    """scale * z(x) of rows (n, n_input), as the block's ``fill``; raises as :func:`kernel_values`."""
+    """Return scale * z(x) of rows (n, n_input), as the block's ``fill``; raises as :func:`kernel_values`."""
     if type(block) not in _BLOCKS:
         raise refusal(f"random features of kernel {kernel.name} have no formula in ONNX")
     return _BLOCKS[type(block)](block, rows, n_input, scale)
 
 
 def refusal(reason: str) -> InputError:
-    """The error for a model that cannot be exported."""
+    """Return the error for a model that cannot be exported."""
     return InputError(reason, where="export", hint="serve it with distkern: load_model(path).predict(X)")
 
 
@@ -81,7 +81,6 @@ def _squared_distances(rows: Value, landmarks: Array) -> Value:
 
 
 def _over_columns(how: str, rows: Value, landmarks: Array, term: Callable[[Value, Array], Value]) -> Value:
-    """The terms of all columns, added up ("Sum") or multiplied ("Prod")."""
     return term(rows.with_axis(1), landmarks[None]).reduced(how, 2)
 
 
@@ -93,13 +92,13 @@ def _gaussian(kernel: euclidean.Gaussian, rows: Value, landmarks: Array) -> Valu
 @of_kernel(euclidean.Matern)
 def _matern(kernel: euclidean.Matern, rows: Value, landmarks: Array) -> Value:
     factor = math.sqrt(2.0 * kernel.smoothness) * kernel.gamma
-    # far away, where the exponential is next to nothing, the polynomial must not overflow
+    # far away the exponential vanishes, and the polynomial must not overflow
     scaled = (_squared_distances(rows, landmarks).sqrt() * factor).at_most(700.0)
     return _polynomial(kernel._coefficients(), scaled) * (-scaled).exp()
 
 
 def _polynomial(coefficients: list[float] | tuple[float, ...], x: Value) -> Value:
-    """By Horner's rule, the highest power first."""
+    """Evaluate a polynomial by Horner's rule, the highest power first."""
     total = x * 0.0 + coefficients[0]
     for coefficient in coefficients[1:]:
         total = total * x + coefficient
@@ -149,10 +148,12 @@ def _arc_cosine(kernel: inner_product.ArcCosine, rows: Value, landmarks: Array) 
 
 
 def _arccos(cosine: Value) -> Value:
-    """In double precision: runtimes have it in single precision only, which a Newton step makes exact."""
+    """Compute the arc cosine in double precision: that of runtimes is single, and a Newton step refines
+    it.
+    """
     angle = cosine.cast("FLOAT").apply("Acos").cast("DOUBLE")
     sine = angle.apply("Sin")
-    # near 0 and pi, where the step would divide by 0, the series of the sine's root is exact enough
+    # near 0 and pi the step would divide by 0, and a series is accurate enough
     is_steep = sine.apply("Greater", 1e-3)
     step = (angle.apply("Cos") - cosine) / sine.where(is_steep, 1.0)
     near = (((1.0 - cosine.apply("Abs")) * 2.0).at_least(0.0)).sqrt()
@@ -182,7 +183,7 @@ def _jensen_shannon(kernel: histograms.JensenShannon, rows: Value, landmarks: Ar
         both, safe = x.at_least(_TINY), np.maximum(y, _TINY)
         total = (x + y).at_least(_TINY)
         entropy = x * (total / both).log() + (total / safe).log() * y
-        # a term in which either is 0 is 0
+        # a term is 0 if either number is 0
         return entropy.where((x * y).apply("Greater", 0.0), 0.0)
 
     return _over_columns("Sum", rows, landmarks, term) * (0.5 / math.log(2.0))
@@ -215,7 +216,7 @@ def _reciprocal_semigroup(kernel: Any, rows: Value, landmarks: Array) -> Value:
 
 
 def _matrix_of(frequencies: AbstractFrequencies, n_input: int) -> Array:
-    """Frequencies as a matrix (n_input, F): the inner products of unit vectors."""
+    """Return frequencies as a matrix (n_input, F): their inner products with unit vectors."""
     matrix = np.empty((n_input, frequencies.n_draws))
     frequencies.astype(np.float64).project(np.eye(n_input), matrix)
     return matrix
@@ -274,7 +275,7 @@ def _additive_block(block: histograms.AdditiveBlock, rows: Value, n_input: int, 
 def _product_block(block: inner_product.ProductBlock, rows: Value, n_input: int, scale: float) -> Value:
     products = rows.columns([0]) * 0.0 + np.ones((1, block.n_columns))
     for layer in block.layers:
-        # the first draws alone have this factor
+        # only the first draws have this factor
         matrix, ones = np.zeros((n_input, block.n_columns)), np.ones(block.n_columns)
         matrix[:, : layer.n_draws] = _matrix_of(layer, n_input)
         ones[: layer.n_draws] = 0.0

@@ -1,4 +1,4 @@
-"""``distkern.model.export``: a fitted model as an ONNX file."""
+"""``distkern.export``: a fitted model as an ONNX file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from distkern.core.python_words import in_python
 from distkern.core.version import __version__
 from distkern.data.store.atomic import write_bytes_atomic
 from distkern.data.store.places import Location, place_of
-from distkern.model.export.answers import codes, in_order, labels, probabilities
-from distkern.model.export.bases import combined
+from distkern.maths.losses.base import AbstractLoss
+from distkern.maths.losses.classes import Logistic, Softmax
+from distkern.model.export.bases import combined, scaled
 from distkern.model.export.graph import IR_VERSION, OPSET, Graph, Value, onnx_library
 from distkern.model.export.kernels import refusal
-from distkern.model.export.rows import scaled
 from distkern.model.value import FittedModel
 
-#: protobuf holds no larger message
+#: limit of a protobuf message
 _MOST_BYTES = 2**31 - 2**20
 
 
@@ -29,33 +29,33 @@ _MOST_BYTES = 2**31 - 2**20
 def export(model: Any, path: Location) -> None:
     """Write a fitted model as an ONNX file, for serving without Python or without this package.
 
-    The file holds scaling, transforms and metric of the columns, kernel or random features, and what makes
-    labels and probabilities. It computes in double precision and agrees with ``predict``,
-    ``predict_proba`` and ``decision_function`` within 1e-5 (labels where no class is that near to another).
+    The file holds scaling, transforms and metric of the columns, the kernel or random features, and the
+    formulas of labels and probabilities. It computes in double precision and agrees with ``predict``,
+    ``predict_proba`` and ``decision_function`` within 1e-5 (labels can differ if two classes are that close).
 
     ======= ================================== ========================================================
-    name    shape                              what
+    name    shape                              content
     ======= ================================== ========================================================
     X       (n_rows, n_features) float32       input: the columns of ``fit`` in their order and units
-    label   (n_rows,)                          of classifiers; dates are texts
-    probabilities (n_rows, n_classes) float32  of classifiers that have ``predict_proba``
-    decision (n_rows,) or (n_rows, n_classes) float32  of classifiers
-    prediction (n_rows,) or (n_rows, n_quantiles) float32  of regressors
+    label   (n_rows,)                          classifiers; dates are strings
+    probabilities (n_rows, n_classes) float32  classifiers with ``predict_proba``
+    decision (n_rows,) or (n_rows, n_classes) float32  classifiers
+    prediction (n_rows,) or (n_rows, n_quantiles) float32  regressors
     ======= ================================== ========================================================
 
     Parameters
     ----------
     model : estimator
-        Fitted: a linear machine, or one over landmarks, Nystroem features or random features.
+        A fitted linear model, or a model over landmarks, Nystroem features or random features.
     path : str or path-like
-        File to write, as ``"model.onnx"``.
+        File to write, such as ``"model.onnx"``.
 
     Raises
     ------
     InputError
         If the package ``onnx`` is missing (``pip install 'distkern[onnx]'``), or the model has no formula in
         ONNX: machines in cells, models of encoded columns (texts, categories, dates), novelty detectors,
-        density ratios, random features of the polynomial kernel; the message names the reason.
+        density ratios, random features of the polynomial kernel. The message names the reason.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def export(model: Any, path: Location) -> None:
     )
     made.ir_version = IR_VERSION
     names = [str(name) for name in fitted.columns.names or ()]
-    facts = {"algorithm": fitted.told_name, **({"feature_names": json.dumps(names)} if names else {})}
+    facts = {"algorithm": fitted.saved_name, **({"feature_names": json.dumps(names)} if names else {})}
     helper.set_model_props(made, facts)
     if made.ByteSize() > _MOST_BYTES:
         raise refusal(f"the file would have {made.ByteSize():,} bytes, and ONNX files have at most 2 GiB")
@@ -117,7 +117,7 @@ def _of_classes(model: FittedModel, classes: NDArray[Any], decision: Value) -> A
     if model.n_outputs == 1:
         found["decision"] = (decision.without_axis(1), "FLOAT", [])
     elif len(classes) == 2:
-        # two classes that compete: the second's lead
+        # two competing classes: the second minus the first
         lead = decision.columns([1]) - decision.columns([0])
         found["decision"] = (lead.without_axis(1), "FLOAT", [])
     else:
@@ -132,17 +132,88 @@ def _of_numbers(model: FittedModel, decision: Value) -> Answers:
 
 
 def _checked(estimator: Any) -> FittedModel:
-    """The model of an estimator; refuses what is no fitted one, and what has no formula."""
+    """Return the model of a fitted estimator; refuse other objects, and models without a formula."""
     name = type(estimator).__name__
     if not hasattr(estimator, "hyperparameters") or not hasattr(type(estimator), "task"):
-        raise InputError(f"a {name} is no model of distkern", where="model", hint="give a fitted estimator")
+        raise InputError(
+            f"a {name} is not a distkern estimator", where="model", hint="give a fitted estimator"
+        )
     if estimator.task == "none" or name == "DSGDensityRatio":
-        raise refusal(f"{name} says other things of rows than labels, probabilities or numbers")
+        raise refusal(f"{name} does not predict labels, probabilities or numbers")
     check_is_fitted(estimator)
     model: FittedModel = estimator.model_
     table = model.columns.table
-    if table is not None and not table.is_mere:
-        encoded = [column.name for column in table.columns if not column.is_itself]
+    if table is not None and not table.is_numeric:
+        encoded = [column.name for column in table.columns if not column.is_identity]
         shown = ", ".join(map(repr, encoded[:3])) + (", ..." if len(encoded) > 3 else "")
-        raise refusal(f"the model encodes columns of a table ({shown}), which has no formula in ONNX")
+        raise refusal(
+            f"the model encodes columns of a table ({shown}), and the encoding has no formula in ONNX"
+        )
     return model
+
+
+def probabilities(loss: AbstractLoss, decision: Value, weights: NDArray[np.float64] | None) -> Value:
+    """Return probabilities (n, n_classes) of decision values (n, n_outputs), as ``predict_proba``.
+
+    ``weights`` of the classes are removed, see :func:`~distkern.model.prediction.unweighted`.
+
+    Raises
+    ------
+    InputError
+        If the loss has no formula in ONNX.
+    """
+    if isinstance(loss, Logistic):
+        found = _of_logistic(decision)
+    elif isinstance(loss, Softmax):
+        found = decision.apply("Softmax", axis=1)
+    else:
+        raise refusal(f"the probabilities of loss {loss.name!r} have no formula in ONNX")
+    if weights is None:
+        return found
+    return _normalized(found * (1.0 / np.where(weights > 0, weights, 1.0)))
+
+
+def _of_logistic(decision: Value) -> Value:
+    graph, chances = decision.graph, decision.apply("Sigmoid")
+    n_outputs = graph.n_outputs
+    if n_outputs == 1:
+        return graph.concatenated([1.0 - chances, chances])
+    totals = chances.reduced("Sum", 1, keep=True)
+    # far from every class, all classes are equally likely
+    is_some = totals.apply("Greater", 0.0)
+    return (chances / totals.where(is_some, 1.0)).where(is_some, 1.0 / n_outputs)
+
+
+def _normalized(shares: Value) -> Value:
+    return shares / shares.reduced("Sum", 1, keep=True)
+
+
+def codes(decision: Value, chances: Value | None, cut: float | NDArray[np.float64] | None) -> Value:
+    """Return codes (n,) of the predicted classes, as :func:`~distkern.model.prediction.codes_of`."""
+    if cut is not None and chances is not None:
+        if isinstance(cut, np.ndarray):
+            return (chances * cut).apply("ArgMax", axis=1, keepdims=0)
+        return chances.columns([1]).without_axis(1).apply("GreaterOrEqual", float(cut)).cast("INT64")
+    if decision.graph.n_outputs == 1:
+        return decision.without_axis(1).apply("Greater", 0.0).cast("INT64")
+    return decision.apply("ArgMax", axis=1, keepdims=0)
+
+
+def labels(found: Value, classes: NDArray[Any]) -> tuple[Value, str]:
+    """Return the labels (n,) of codes, and their ONNX type; dates become strings."""
+    graph = found.graph
+    if classes.dtype.kind == "b":
+        return graph.op("Gather", graph.constant(classes.astype(bool)), found), "BOOL"
+    if classes.dtype.kind in "iu":
+        return graph.op("Gather", graph.whole(classes), found), "INT64"
+    if classes.dtype.kind == "f":
+        return graph.op("Gather", graph.constant(classes.astype(np.float64)), found), "DOUBLE"
+    texts = np.array([str(label) for label in classes.tolist()], dtype=object)
+    return graph.op("Gather", graph.constant(texts), found), "STRING"
+
+
+def in_order(quantiles: Value, levels: tuple[float, ...]) -> Value:
+    """Return predicted quantiles (n, n_levels), sorted in each row as their levels are."""
+    graph = quantiles.graph
+    ascending = graph.sorted_rows(quantiles, len(levels))
+    return ascending.columns(np.argsort(np.argsort(levels, kind="stable"), kind="stable"))

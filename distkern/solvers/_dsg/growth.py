@@ -1,4 +1,4 @@
-"""The steps of the doubly stochastic gradient methods, as the driver makes them."""
+"""The driver's part of the doubly stochastic gradient steps."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from distkern.solvers.risk import Risk
 _OLD = 2
 #: below this the scale is multiplied out, so that coefficients keep their digits
 _LEAST_SCALE = 1e-4
-#: losses beyond this multiple of the first are no longer a matter of noise
+#: losses beyond this multiple of the first are not just noise
 _EXPLOSION = 1e4
 
 
 class Growth:
-    """A stage of steps: ``now`` is the state after the last of them."""
+    """The steps of a stage; ``now`` is the state after the last one."""
 
     def __init__(
         self, settings: DSGSettings, problem: Problem, basis: RandomFeatureBasis, state: DSGState
     ) -> None:
         self._settings, self._basis, self._problem = settings, basis, problem
-        # the arrays are changed in place
+        # the arrays are updated in place
         self.now = replace(
             state,
             coefficients=state.coefficients.copy(),
@@ -42,9 +42,9 @@ class Growth:
             betas=state.betas.copy(),
         )
         self._seen = Sums.none(settings.risk)
-        # what whoever answers is to go by from the next message on
+        # a new risk for the followers, sent with the next message
         self._risk: Risk | None = None
-        # whoever answers may have been opened just now
+        # followers may have just been opened and know no block
         self._changed = set(range(state.n_blocks))
 
     @property
@@ -53,7 +53,7 @@ class Growth:
         return self._seen.n_rows
 
     def step(self) -> Steps[None]:
-        """One step: a batch, a block, new coefficients."""
+        """Make a step: draw a batch and a block, update its coefficients."""
         settings, t = self._settings, self.now.step + 1
         gamma = settings.step_rule(t)
         self._draws, cursor = settings.batches(self._problem).next(self.now.cursor)
@@ -79,7 +79,7 @@ class Growth:
             current += weight * (now.scale * now.coefficients[:used] - current)
 
     def _prepare(self, t: int) -> Steps[None]:
-        """Find out about the batch what its slopes depend on."""
+        """Compute what the slopes of the batch depend on."""
         yield from ()
 
     def _ask(
@@ -103,16 +103,16 @@ class Growth:
         if t == 1:
             self.now = replace(self.now, first_loss=loss)
         self._seen = Sums.add(self._seen, sums.sums)
-        # a loss that may be negative has no natural zero
+        # a possibly negative loss has no natural zero
         least = 1e-12 if self._settings.risk.loss.is_non_negative else 1.0
         if not math.isfinite(loss) or loss > _EXPLOSION * max(self.now.first_loss, least):
             raise DivergenceError(
-                f"at step {t} the mean loss is {loss:.3g}, after {self.now.first_loss:.3g} at the first: the "
+                f"at step {t} the mean loss is {loss:.3g}, up from {self.now.first_loss:.3g} at first: the "
                 f"steps are too large; set {self._settings.step_rule.hint()}"
             )
 
     def _next_block(self, t: int) -> int:
-        """The block of step t, before CDSG has looked at the others: a new one, or a drawn one."""
+        """The block of step t before CDSG considers the others: a new or a drawn one."""
         settings, n_blocks = self._settings, self.now.n_blocks
         draw = stream(self._problem.seed, Purpose.VISIT_ORDER, _OLD, t)
         full = n_blocks == settings.most_blocks
@@ -130,14 +130,14 @@ class Growth:
             steps = reusable_steps(self.now.betas[: self.now.n_blocks], slope, gamma, variance)
             best = int(steps.argmax())
             if steps[best] > gamma:
-                # nor may a reused block's step turn the sign of what was learnt
+                # a reused block's step must not reverse the sign of its coefficients
                 most = math.inf if settings.nu == 0 else 0.5 / settings.nu
                 return best, min(float(steps[best]), settings.largest_reuse * gamma, most)
         return block, gamma
 
     def _update(self, block: int, eta: float, sums: BatchSums) -> None:
         settings = self._settings
-        assert sums.products is not None, "it was asked for"
+        assert sums.products is not None, "a block was requested"
         direction = sums.products / sums.sums.n_rows
         if sums.gram is not None:
             # a Newton step for the objective in this block; no other block changes, so nothing shrinks

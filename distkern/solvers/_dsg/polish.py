@@ -1,4 +1,4 @@
-"""The optimum over the random features in use."""
+"""The optimum over a model's random features."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192
 _MOST_PASSES = 150
-#: how far above its minimum an exact polish may leave the objective, divided by it
+#: relative distance of the objective to its minimum after an exact polish
 TOLERANCE = 1e-7
-#: share of what the slope promises that a step has to reach, share of the objective that rounding may take,
-#: and the shortest step that is tried before the bound alone
+#: share of the predicted decrease that a step must reach, relative rounding of the objective, and the
+#: shortest step before falling back to the bound alone
 _DESCENT, _ROUNDING, _SHORTEST = 1e-4, 1e-9, 0.05
 #: the metric of an exact polish, and the gradient where it starts
 GRAMS = Grams(weigh=with_slopes, strip_bytes=128 * 2**20)
 
 
 def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
-    """Refuse what cannot be done.
+    """Refuse an impossible polish.
 
     Raises
     ------
@@ -41,13 +41,13 @@ def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
         return
     if not math.isfinite(risk.loss.curvature):
         raise InputError(
-            f"{risk.loss.name!r} has a slope that jumps, so no Newton step bounds it",
+            f"{risk.loss.name!r} has a slope that jumps, so Newton steps have no bound",
             where="polish",
             hint="use polish=None, or a smooth loss such as 'squared_hinge', 'logistic' or 'huber'",
         )
     if n_features > MOST_EXACT_FEATURES:
         raise InputError(
-            f"is for at most {MOST_EXACT_FEATURES} features, not {n_features}",
+            f"supports at most {MOST_EXACT_FEATURES} features, and there are {n_features}",
             where="polish",
             hint="use newton with features='random' and hessian='products', which needs no matrix of them",
         )
@@ -56,18 +56,18 @@ def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
 def exact_polish(
     problem: Problem, risk: Risk, basis: RandomFeatureBasis, start: Array, strength: float
 ) -> Steps[tuple[Array, int, float]]:
-    """The minimiser over all features of the basis of mean s l + strength/2 sum_j |A_j|^2.
+    """Return the minimiser over all features of the basis of mean s l + strength/2 sum_j |A_j|^2.
 
-    BFGS of limited memory (Nocedal 1980) in the metric H = c Z^T S Z / n + strength I, which bounds the
-    Hessian, since the curvature is at most c, and for softmax at most c for each output: one pass (a few of
-    many features) makes H and the first gradient, one more a step. A step that does not descend is tried
-    shorter, and then as one with H alone, which does. For the square loss the first step is the solution.
+    Limited-memory BFGS (Nocedal 1980) in the metric H = c Z^T S Z / n + strength I, which bounds the Hessian:
+    the curvature is at most c, for softmax at most c per output. One pass (a few for many features) sums H
+    and the first gradient, one more is made per step. A step that does not descend is shortened, then
+    replaced by a step with H alone, which does. For the square loss the first step is the solution.
 
     Returns
     -------
-    coefficients, passes made, and an estimate of (F - min F) / F there: half the last step's decrement
+    coefficients, number of passes, and an estimate of (F - min F) / F there: half the last step's decrement
     """
-    # the rows see coefficients in the dtype of the features, so that those are what is searched among
+    # workers use coefficients in the dtype of the features, so search among those
     point = start.astype(basis.dtype).astype(np.float64)
     model = Model(basis, point.astype(basis.dtype), risk)
     footprint = footprint_of_random(problem, basis)
@@ -85,7 +85,7 @@ def exact_polish(
         here = sums.losses / problem.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", point, point))
         descent = -length * float(np.einsum("ij,ij->", gradient, direction))
         if here > value - _DESCENT * descent + _ROUNDING * abs(value):
-            # a step with the bound alone descends at every length, but for rounding
+            # a step with the bound alone descends at every length, up to rounding
             if metric.is_plain:
                 return best, n_passes, 0.5 * descent / max(value, np.finfo(float).tiny)
             length *= 0.3

@@ -1,4 +1,4 @@
-"""What a process does in a step of doubly stochastic gradients: predictions, slopes, partial sums."""
+"""The workers' part of doubly stochastic gradients: predictions, slopes, partial sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from distkern.solvers.sample import SampledModel, measure_sampled, sample_of_eve
 
 @dataclass(frozen=True)
 class DSGOperand:
-    """What every process knows: the features and the risk."""
+    """The operand of every process: the features and the risk."""
 
     basis: RandomFeatureBasis
     risk: Risk
@@ -33,18 +33,18 @@ class DSGOperand:
 
 @dataclass(frozen=True)
 class BatchMessage:
-    """One message: bring the coefficients up to date, then rows at a batch.
+    """A message: update the coefficients, then process the rows of a batch.
 
     Attributes
     ----------
-    step : t; a second message of the same t asks more of the same batch
+    step : t; a second message with the same t concerns the same batch
     changes : block of features -> its coefficients (block_size, n_outputs), in the dtype of the basis
     scale : s of f = s sum_j z_j A_j
     n_blocks : blocks in use
-    wanted : the block whose Z^T G is wanted, or None
-    gram : its Z^T S Z is wanted too
-    values : the predictions are wanted
-    risk : from this message on, where it is another one
+    wanted : the block whose Z^T G to return, or None
+    gram : whether to return its Z^T S Z
+    values : whether to return the predictions
+    risk : a new risk from this message on, or None
     """
 
     step: int
@@ -67,8 +67,8 @@ class BatchSums:
     slopes : (n_outputs,) sums of G
     squares : sum of the squares of all entries of G
     products : Z^T G (block_size, n_outputs) of the wanted block, or None
-    gram : its Z^T S Z (block_size, block_size) in the dtype of the features, or None; the weights are times
-        the bounds of a loss that has some
+    gram : its Z^T S Z (block_size, block_size) in the dtype of the features, or None; weighted by the loss's
+        row bounds if it has any
     values : (n_rows, n_outputs + 1), predictions and weights s, or None
     """
 
@@ -104,8 +104,7 @@ def _joined(
 
 @dataclass
 class _Predicted:
-    """Rows of a part of the batch with their predictions, slopes and weights, and the weights with which
-    they are in a Gram matrix."""
+    """Rows of a part of the batch with predictions, slopes, weights, and weights in a Gram matrix."""
 
     block: Block
     predictions: Floats
@@ -131,7 +130,7 @@ class Follower(AbstractFollower):
 
     def answer(self, content: BatchMessage, parts: Iterator[Block]) -> tuple[BatchSums, ...]:
         if self._predicted[0] != content.step:
-            # the rows of the batch before go first
+            # free the rows of the previous batch
             self._predicted = -1, []
             self._predicted = content.step, self._predict(list(parts), content)
         elif content.risk is not None:
@@ -181,35 +180,35 @@ def _values(rows: _Predicted) -> NDArray[np.float64]:
 
 
 def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, gram: bool) -> int:
-    """Bytes of the answer for a part of a batch: sums of a block and perhaps its Gram matrix."""
+    """Bytes of the answer for a part of a batch: sums of a block and optionally its Gram matrix."""
     width = basis.block_size
     return width * (8 * n_outputs + basis.dtype.itemsize * width * gram) + 512
 
 
 def sums_bytes(basis: RandomFeatureBasis, row_numbers: int, gram: bool) -> int:
-    """Bytes of a tile of a block's features and of the Gram matrix, if any, that is summed over tiles."""
+    """Bytes of a tile of a block's features and of the Gram matrix summed over tiles, if any."""
     width, itemsize = basis.block_size, basis.dtype.itemsize
     tile = basis.combining_bytes(row_numbers, rows_of_tile(width, itemsize))
     return tile + gram * GatheredGram.bytes_of(width, itemsize)
 
 
-#: about so many rows are measured, drawn from all blocks: in the end, and while steps are under way
+#: rows to measure, sampled from all blocks: at the end, and between stages
 MEASURED_ROWS, WATCHED_ROWS = 2**14, 2**12
 #: first index of the streams of drawn rows
 _SAMPLE = 2
 
 
 def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
-    """z_block of all rows, a tile at a time, in a buffer that the next tile overwrites."""
+    """Yield z_block of all rows in tiles, in a buffer that the next tile overwrites."""
     return basis.block_tiles(rows, block, rows_of_tile(basis.block_size, basis.dtype.itemsize))
 
 
 def predict(
     basis: RandomFeatureBasis, parts: Sequence[Rows], table: Floats, n_blocks: int
 ) -> list[NDArray[np.float64]]:
-    """sum_j z_j A_j over the first ``n_blocks`` blocks, (n_rows, n_outputs) for each of several sets of rows.
+    """Return sum_j z_j A_j over the first ``n_blocks`` blocks, (n_rows, n_outputs) for each set of rows.
 
-    A block's frequencies are made once for all of them; the sums over blocks are in float64.
+    A block's frequencies are drawn once for all sets; sums over blocks are in float64.
     """
     width, n_outputs = basis.block_size, table.shape[1]
     totals = [np.zeros((rows.shape[0], n_outputs)) for rows in parts]
@@ -226,11 +225,11 @@ def predict(
 def measuring_pass(
     problem: Problem, operand: SampledModel | None, basis: RandomFeatureBasis, split: str, share: float = 1.0
 ) -> Reduce[Sums]:
-    """Objective and errors on a split, of ``share`` of its rows; memory is for the most that are drawn."""
+    """The pass that measures ``share`` of a split's rows; its memory is for the largest sample."""
     cost = pass_cost(problem, footprint_of_random(problem, basis), 1)
     drawn = sample_of_every_block(problem, MEASURED_ROWS, _SAMPLE).rows_per_block
     cost = replace(cost, result_bytes=0, operations=share * cost.operations)
-    # a block of which all rows are drawn is not copied
+    # a fully sampled block is not copied
     copied = drawn if drawn < problem.most_rows else 0
     cost = cost.holding(task={"drawn rows": (copied, problem.row_bytes)})
     name = "held out" if split == "test" else "objective"
@@ -238,7 +237,7 @@ def measuring_pass(
 
 
 def figures_of(problem: Problem, model: Model, strength: float, *, finished: bool) -> Steps[Figures]:
-    """A pass over training rows and, where there are any, one over held-out rows: in the end all of them.
+    """Measure sampled training and held-out rows, in the end all of the latter.
 
     The objective is the mean loss + strength/2 |A|^2.
     """

@@ -37,11 +37,11 @@ class DSGState(CountingState):
     ----------
     coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
     average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
-    betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
-    cursor : where in the data the next batch is, see :class:`~distkern.passes.batches.BatchOrder`
+    betas : (n_blocks in all, n_outputs), the blocks' terms in CDSG's inequality
+    cursor : position of the next batch in the data, see :class:`~distkern.passes.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
-    first_loss : mean loss of the first batch, to tell when steps are too large
-    polish_gap : after a polish, how far above the minimum the objective is, divided by it; before it NaN
+    first_loss : mean loss of the first batch, a reference for divergence
+    polish_gap : after a polish, its relative distance to the minimum; before it NaN
     batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
     """
 
@@ -59,7 +59,7 @@ class DSGState(CountingState):
 
     @property
     def is_polished(self) -> bool:
-        """Whether the coefficients come from a polish, not from steps."""
+        """Whether the coefficients come from a polish."""
         return not math.isnan(self.polish_gap)
 
     @property
@@ -69,14 +69,14 @@ class DSGState(CountingState):
 
 @dataclass(frozen=True)
 class DSGSettings(Declared):
-    """The settings of DSG, whose class explains them, and what follows from them."""
+    """The settings of DSG, explained in its class, and derived values."""
 
     risk: Risk
     kernel: KernelChoice
     sampler: str = "monte_carlo"
     n_features: int = parameter(16384, Whole(), help="random features at most, rounded up to whole blocks")
     block_size: int = parameter(
-        512, Whole(), help="features of a block, as many as a step adds; even for pairs"
+        512, Whole(), help="features of a block, added by one step; even for paired features"
     )
     batch_size: int = parameter(4096, Whole(), help="B, rows of a step; at most all rows")
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
@@ -84,7 +84,7 @@ class DSGSettings(Declared):
     variant: str = parameter(
         "dsg",
         Words("dsg", "udsg", "cdsg"),
-        help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where "
+        help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one if "
         "its inequality allows",
     )
     udsg_pattern: tuple[int, int] = parameter(
@@ -106,21 +106,21 @@ class DSGSettings(Declared):
         None,
         NOT_NEGATIVE,
         NOTHING,
-        help="of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2",
+        help="of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2",
     )
     average: bool = parameter(
-        True, FLAG, help="the model is the average of the iterates, late ones weighing most"
+        True, FLAG, help="the model is the average of the iterates, weighted towards late ones"
     )
     polish: str | None = parameter(
         None,
         Words("exact"),
         NOTHING,
-        help="exact: after the steps, the minimiser over the features in use, up to 8192 of them",
+        help="exact: after the steps, compute the minimiser over the features in use, up to 8192",
     )
     stages: int = parameter(10, Whole(), help="parts of the run; the model is measured after each")
     steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")
     least_steps: int = 1
-    #: times n, of the damping
+    #: the damping times n
     damping_rows: ClassVar[float] = 0.3
 
     @property
@@ -131,12 +131,12 @@ class DSGSettings(Declared):
         return self.steps or StepRule(0.5 if self.precondition else usual, 0.02)
 
     def damping_for(self, n_rows: int) -> float:
-        """The damping for ``n_rows`` training rows: a direction differs from noise by 1 / n."""
+        """The damping for ``n_rows`` training rows, of order 1 / n like the noise."""
         return min(max(self.damping_rows / n_rows, 1e-5), 1e-2) if self.damping is None else self.damping
 
     @property
     def most_blocks(self) -> int:
-        """Blocks of features that ``n_features`` make."""
+        """Number of blocks for ``n_features``."""
         return -(-self.n_features // self.block_size)
 
     @property
@@ -147,16 +147,16 @@ class DSGSettings(Declared):
     @property
     def curvature(self) -> float:
         """c, the factor of block Gram matrices."""
-        return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
+        return self.risk.curvature
 
     def batches(self, problem: Problem) -> BatchOrder:
-        """Which rows make the batches."""
+        """The order of rows in batches."""
         return BatchOrder(problem.block_rows, min(self.batch_size, problem.n_rows), problem.seed)
 
 
 @dataclass(frozen=True)
 class StepRule(Declared):
-    """gamma_t = step_size / (1 + step_decay t) for t = 1, 2, ..., as the authors' published code has it.
+    """gamma_t = step_size / (1 + step_decay t) for t = 1, 2, ..., as in the authors' published code.
 
     With step_decay = 1 / t0, step_size = theta / t0 it is the theta / (t + t0) of Dai et al. 2014, Theorem 4,
     with an offset: without one the first steps explode unless theta is about 1.
@@ -169,7 +169,7 @@ class StepRule(Declared):
         return self.step_size / (1.0 + self.step_decay * step)
 
     def check(self, nu: float) -> None:
-        """Refuse steps with gamma_1 nu >= 1, which would turn the sign of the coefficients, or erase them."""
+        """Refuse steps with gamma_1 nu >= 1, which would erase the coefficients or reverse their sign."""
         if self(1) * nu < 1:
             return
         raise InputError(
@@ -179,7 +179,7 @@ class StepRule(Declared):
         )
 
     def hint(self) -> str:
-        """What to set when the steps were too large."""
+        """Advice for steps that were too large."""
         return f"step_size={self.step_size / 10:.3g}"
 
 
@@ -192,10 +192,10 @@ def average_weight(step: int) -> float:
 
 
 def reusable_steps(betas: Array, slope: Array, step: float, variance: float) -> Array:
-    """The largest steps eta_k > 0 at which an old block k is as good as a new one (Li and Poczos 2016, (9)).
+    """The largest steps eta_k > 0 for which an old block k is as good as a new one (Li and Poczos 2016, (9)).
 
     The larger root of 2 (|g|^2 + V) eta^2 - 4 (beta_k . g) eta + |beta_k|^2 - gamma^2 |g|^2 = 0. The batch's
-    variance is divided by the batch size once, where (9) has its square, and the step is positive, as
+    variance is divided by the batch size once, where (9) has its square, and the step is positive, since
     Algorithm 4 subtracts it. An old block is used if its step exceeds gamma.
 
     Parameters
@@ -207,7 +207,7 @@ def reusable_steps(betas: Array, slope: Array, step: float, variance: float) -> 
 
     Returns
     -------
-    (n_blocks,), 0 where no step does
+    (n_blocks,), 0 if there is no such step
     """
     a = 2.0 * float(slope @ slope) + 2.0 * variance
     if a == 0.0:

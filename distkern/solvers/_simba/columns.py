@@ -1,4 +1,4 @@
-"""Single rows and columns of some groups, with the few that were read last kept in memory."""
+"""Single rows and columns of some groups, with the last ones cached in memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from distkern.core.sparse import Rows, SparseRows
 from distkern.core.tiles import scratch
 from distkern.core.types import AbstractGroup, Floats
 
-#: bytes of the columns, and of the rows, that a process keeps
+#: bytes of cached columns and rows in a process
 COLUMN_BYTES = 64 * 2**20
 ROW_BYTES = 8 * 2**20
-#: bytes of an entry of a cache beside its numbers
+#: overhead of a cache entry in bytes
 _ENTRY_BYTES = 500
 
 Key = TypeVar("Key")
@@ -26,18 +26,18 @@ Kept = TypeVar("Kept")
 
 
 def _keep(kept: LRU[Key, Kept], key: Key, value: Kept) -> None:
-    """Keep a value, unless it would take more than a quarter of the room."""
+    """Cache a value, unless it would take more than a quarter of the cache."""
     if 4 * kept.weight(key, value) <= kept.n:
         kept[key] = value
 
 
 def reading_bytes(n_rows: int, n_columns: int, n_bytes: int) -> int:
-    """What a process keeps of single rows and columns, at most.
+    """Most bytes of single rows and columns that a process keeps.
 
     Parameters
     ----------
-    n_rows, n_columns : that are read, at most
-    n_bytes : bytes of the numbers of all rows
+    n_rows, n_columns : most rows and columns read
+    n_bytes : bytes of all rows
     """
     columns = min(COLUMN_BYTES, 2 * n_bytes + _ENTRY_BYTES * n_columns)
     return columns + min(ROW_BYTES, n_bytes + _ENTRY_BYTES * n_rows)
@@ -50,8 +50,8 @@ class GroupColumns(NamedTuple):
     ----------
     data : all numbers of dense columns, or the nonzero ones
     places : int32 row of each number, in order within a column; empty for dense columns
-    starts : (n_columns + 1,) int64, where each begins, and of sparse ones where the last ends
-    dense : whether all numbers are there
+    starts : (n_columns + 1,) int64, starts of the columns, and the end of the last sparse one
+    dense : whether all numbers are stored
     n_entries : numbers of the columns
     """
 
@@ -66,31 +66,34 @@ _NO_PLACES = np.empty(0, dtype=np.int32)
 
 
 def no_columns(dtype: np.dtype[Any]) -> GroupColumns:
-    """No columns."""
+    """Return no columns."""
     return GroupColumns(np.empty(0, dtype), _NO_PLACES, np.zeros(1, np.int64), False, 0)
 
 
 class AbstractColumnReader(ABC):
-    """Columns of consecutive groups as if they were one."""
+    """Reads columns of consecutive groups as if these were one."""
 
     @abstractmethod
     def read(self, columns: NDArray[np.int64]) -> GroupColumns:
-        """The given columns, in that order; one may come twice. Good until another reader of this thread is
-        asked for some."""
+        """Read the given columns in that order, possibly repeated.
+
+        The result is valid until a reader of this thread reads again.
+        """
 
 
 class DenseColumnReader(AbstractColumnReader):
-    """Keeps the columns that were used last in its own buffer, if the columns of a round find room there.
+    """Caches the last columns in its own buffer, if the columns of a round fit.
 
-    Else they are in scratch memory, which all readers of a thread share: of very many rows, buffers of their
-    own would take as many bytes a row again as the weights, or half as many.
+    Otherwise they are in scratch memory shared by all readers of a thread: for very many rows, separate
+    buffers would take as many bytes a row as the weights, or half as many.
 
     Parameters
     ----------
-    groups : with the rows of each numbered from its offset on
+    groups : their rows are numbered from their offsets on
     offsets : (n_groups + 1,)
+    limit_bytes : most bytes of the buffer
     limit_bytes : bytes of the buffer, at most
-    dtype : the numbers' dtype
+    dtype : dtype of the numbers
     """
 
     def __init__(
@@ -99,10 +102,10 @@ class DenseColumnReader(AbstractColumnReader):
         self._groups, self._offsets = groups, offsets.tolist()
         self._n_rows, self._dtype = int(offsets[-1]), dtype
         self._room = min(limit_bytes // (self._n_rows * dtype.itemsize), groups[0].n_features)
-        # not a fresh array for each column: where freed memory goes back to the system at once, as on Dask's
-        # workers, touching it for the first time takes longer than reading the column
+        # one buffer instead of an array for each column: where freed memory returns to the system at once, as
+        # on Dask's workers, first touching it takes longer than reading the column
         self._buffer: Floats = np.empty((self._room, self._n_rows), dtype=dtype)
-        # not zict's LRU, which does not say whose place a new one takes
+        # not zict's LRU, which does not report whose place a new column takes
         self._kept: OrderedDict[int, int] = OrderedDict()
 
     def read(self, columns: NDArray[np.int64]) -> GroupColumns:
@@ -119,7 +122,7 @@ class DenseColumnReader(AbstractColumnReader):
         return GroupColumns(buffer.reshape(-1), _NO_PLACES, starts, True, len(wanted) * self._n_rows)
 
     def _keep(self, columns: list[int]) -> None:
-        """Bring columns into the buffer that are not there."""
+        """Read missing columns into the buffer."""
         missing: list[int] = []
         slots: list[int] = []
         for column in columns:
@@ -141,12 +144,12 @@ class DenseColumnReader(AbstractColumnReader):
 
 
 class SparseColumnReader(AbstractColumnReader):
-    """Reads all columns at once where there is room for them, else keeps the columns that were used last.
+    """Reads all columns at once if they fit, else caches the last columns.
 
     Parameters
     ----------
     groups, offsets : as in :class:`DenseColumnReader`
-    limit_bytes : bytes of what is kept and of making it, at most
+    limit_bytes : most bytes of the cache, including temporary arrays
     """
 
     def __init__(self, groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int) -> None:
@@ -155,7 +158,7 @@ class SparseColumnReader(AbstractColumnReader):
             limit_bytes, {}, weight=lambda _, part: part.data.nbytes + part.places.nbytes + _ENTRY_BYTES
         )
         sizes = [group.column_bytes() for group in groups]
-        # the groups' own columns and the joined ones are there at the same time
+        # the groups' columns and the joined ones exist at the same time
         self._fits = all(size is not None for size in sizes) and 2 * sum(filter(None, sizes)) <= limit_bytes
         self._whole: GroupColumns | None = None
 
@@ -212,7 +215,7 @@ class SparseColumnReader(AbstractColumnReader):
 def column_reader(
     groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int, dtype: np.dtype[Any]
 ) -> AbstractColumnReader:
-    """The reader that suits the data; raises as :meth:`~distkern.core.types.AbstractGroup.columns`."""
+    """Return a reader for the data; raises like :meth:`~distkern.core.types.AbstractGroup.columns`."""
     if isinstance(groups[0].columns(np.zeros(1, dtype=np.int64)), SparseRows):
         return SparseColumnReader(groups, offsets, limit_bytes)
     return DenseColumnReader(groups, offsets, limit_bytes, dtype)
@@ -224,7 +227,7 @@ def _sparse(data: Floats, places: NDArray[np.int32]) -> GroupColumns:
 
 
 def _joined(parts: list[GroupColumns]) -> GroupColumns:
-    """Sparse columns one after the other."""
+    """Concatenate sparse columns."""
     if len(parts) == 1:
         return parts[0]
     starts = np.concatenate([[0], np.cumsum([part.data.size for part in parts])]).astype(np.int64)
@@ -233,12 +236,7 @@ def _joined(parts: list[GroupColumns]) -> GroupColumns:
 
 
 class RowReader:
-    """Single rows of groups.
-
-    Parameters
-    ----------
-    groups : by number
-    """
+    """Reads single rows of groups, which are given by number, and caches the last ones."""
 
     def __init__(self, groups: dict[int, AbstractGroup]) -> None:
         self._groups = groups

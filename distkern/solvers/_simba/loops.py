@@ -1,7 +1,7 @@
-"""The compiled loops of SIMBA over the rows of some groups: multiplicative update, sums, draws.
+"""Compiled loops of SIMBA over the rows of some groups: multiplicative update, sums, draws.
 
-Rows are cut into strips that never cross groups. Every sum is over a strip, added in the order of its
-rows in eight interleaved runs, then of the strips of a group: the bits depend on the group alone.
+Rows are cut into strips that never cross groups. Sums run over a strip, in the order of its rows in eight
+interleaved runs, then over the strips of a group: the bits depend on the group alone.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ STRIP = 1024
 
 
 class Segment(NamedTuple):
-    """Arrays of n rows of some groups, which loops change in place.
+    """Arrays of n rows of some groups, updated in place.
 
     Attributes
     ----------
     q : (outputs, n)
     keys : the bits of q, (outputs, n) int64
     signs : y, (outputs, n) int8
-    weights, units : (n,) of the rows, times the mean and in whole units; (0,) where all weigh the same
-    marks : (outputs, n) uint8, xi = 2 where they are 1
+    weights, units : (n,) of the rows, relative to the mean and in whole units; (0,) if all are equal
+    marks : (outputs, n) uint8, 1 where xi = 2
     rest_rows, rests : (outputs,) the row with another xi (-1: none), and that xi
-    offsets : (groups + 1,) where the rows of each begin
+    offsets : (groups + 1,) starts of their rows
     numbers : (groups,) of the data set's groups
-    strips : (strips + 1,) where the rows of each begin
-    group_strips : (groups + 1,) where the strips of each begin
+    strips : (strips + 1,) starts of their rows
+    group_strips : (groups + 1,) starts of their strips
     sums : (outputs, strips, 2) of the weighted q, and of q y if ``signed``
-    signed : whether sums of q y are wanted
+    signed : whether to sum q y
     """
 
     q: NDArray[np.float64]
@@ -63,9 +63,9 @@ class Drawn(NamedTuple):
     Attributes
     ----------
     sums : (groups, outputs, 2) of q and of q y
-    keys, groups : (draws,) when the race was won, and by which group (-1: none)
+    keys, groups : (draws,) winning times, and winning groups (-1: none)
     masses, signs : (draws, outputs), weighted q and y of the rows
-    places : (draws,) of the rows in their groups
+    places : (draws,) positions of the rows in their groups
     """
 
     sums: NDArray[np.float64]
@@ -77,7 +77,7 @@ class Drawn(NamedTuple):
 
     @classmethod
     def empty(cls, n_draws: int, n_groups: int, outputs: int) -> Drawn:
-        """Room for them."""
+        """Uninitialised arrays."""
         return cls(
             np.empty((n_groups, outputs, 2)),
             np.empty(n_draws),
@@ -88,7 +88,7 @@ class Drawn(NamedTuple):
         )
 
     def joined(self, other: Drawn) -> Drawn:
-        """Both, where ``other`` covers later groups: the first of two keys wins."""
+        """Both; ``other`` covers later groups, and the smaller key wins."""
         later = other.keys < self.keys
         wide = later[:, None]
         return Drawn(
@@ -221,10 +221,10 @@ def _rescale(q, factors, floor):  # type: ignore[no-untyped-def]
 
 
 def row_at(q: Any, weights: Any, sums: Any, strips: Any, first: int, last: int, left: float) -> int:
-    """The row of strips ``first`` to ``last`` at which the sum of the weighted q passes ``left``."""
+    """The row in strips ``first`` to ``last`` where the sum of the weighted q exceeds ``left``."""
     weighted = weights.shape[0] > 0
     strip = first
-    # sums may end a rounding error short of the mass, so the last that is not empty takes what is left
+    # rounding may leave a rest, which the last nonempty entry takes
     for candidate in range(first, last):
         if sums[candidate, 0] > 0.0:
             strip = candidate
@@ -283,7 +283,7 @@ def _draw(segment, seed, purpose, t, drawn):  # type: ignore[no-untyped-def]
 
 
 def segment_type() -> Any:
-    """numba's type of :class:`Segment`."""
+    """The numba type of :class:`Segment`."""
     outputs = "f8[:, :]! i8[:, :]! i1[:, :]! f8[:]! i8[:]! u1[:, :]! i8[:]! f8[:]!"
     return tuple_type(Segment, f"{outputs} i8[:]! i8[:]! i8[:]! i8[:]! f8[:, :, :]! b1")
 
@@ -293,16 +293,16 @@ _SUMS: dict[str, Callable[..., Any]] = {"strip_sums": strip_sums, "weighted_sums
 
 @cache
 def add_up_loop() -> Callable[[Segment], None]:
-    """The sums of a segment."""
+    """Compile the sums of a segment."""
     return compile_loop(_add_up, (segment_type(),), helpers=_SUMS, exact=True)
 
 
 @cache
 def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
-    """q *= 1 - eta v + eta^2 v^2 in every output with v = clip(y (sum_c coef_c x_c + b) + xi, 1 / eta); sums.
+    """Compile q *= 1 - eta v + eta^2 v^2 with v = clip(y (sum_c coef_c x_c + b) + xi, 1 / eta), and its sums.
 
-    Takes a segment, columns (the places of sparse ones in order), coefficients (outputs, columns), b and eta,
-    which is multiplied with each term of v rather than with v.
+    It takes a segment, columns (sorted places if sparse), coefficients (outputs, columns), b and eta, which
+    is multiplied with each term of v rather than with v.
     """
     columns = tuple_type(GroupColumns, "x[:]! i4[:]! i8[:]! b1 i8", x=dtype)
     arguments = (segment_type(), columns, *argument_types("f8[:, :] f8[:] f8"))
@@ -311,13 +311,13 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
 
 @cache
 def rescale_loop() -> Callable[..., None]:
-    """q *= factor of the output, but not below a floor; a zero stays zero."""
+    """Compile q *= factor of the output, but at least a floor; zeros stay zero."""
     return compile_loop(_rescale, argument_types("f8[:, :]! f8[:] f8"), exact=True)
 
 
 @cache
 def draw_loop() -> Callable[..., None]:
-    """The sums by groups, and draws of round t: the first group in an exponential race, a row of it by q."""
+    """Compile sums by groups and draws of round t: the group by an exponential race, its row by q."""
     drawn = tuple_type(Drawn, "f8[:, :, :]! f8[:]! i8[:]! f8[:, :]! i1[:, :]! i8[:]!")
     arguments = (segment_type(), *argument_types("u8 i8 i8"), drawn)
     helpers: dict[str, Callable[..., Any]] = {"philox": philox, "unit": unit, "row_at": row_at}

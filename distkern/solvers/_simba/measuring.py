@@ -1,4 +1,4 @@
-"""What SIMBA measures in passes over all rows, and its state with the best model so far."""
+"""Measurements of SIMBA in passes over all rows, and its state with the best model so far."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from distkern.solvers.measuring import MeasuredState, Model
 #: bins of the margins of rows of norm at most 1, which lie in [-2, 2]
 BINS = 2**13
 _REACH = 2.0
-#: squares of half the digits are still normal numbers
+#: its square is still a normal number with half the digits
 _SMALLEST_NORM = 2.0**-960
-#: margins that are worked on at once
+#: margins processed at once
 _STRIP_NUMBERS = 2**16
 
 
@@ -33,11 +33,11 @@ _STRIP_NUMBERS = 2**16
 class LinearModel(Model):
     """f(x) = phi(x) coef + intercept: the operand of the measuring passes.
 
-    With one output f > 0 means code 1, with more the largest f tells the code.
+    With one output f > 0 predicts code 1, with more the largest f decides.
 
     Attributes
     ----------
-    hold_out : which training rows are held out; None for rows that are all alike
+    hold_out : which training rows are held out; None to hold out none
     """
 
     hold_out: HoldOut | None = None
@@ -47,7 +47,7 @@ class LinearModel(Model):
         return int(self.coefficients.shape[1])
 
     def parts(self, block: Block) -> Iterator[tuple[Block, NDArray[np.float64], NDArray[np.bool_]]]:
-        """Rows of a block, their f (n_rows, n_outputs), and which of them are held out."""
+        """Yield rows of a block, their f (n_rows, n_outputs), and which of them are held out."""
         held = self.held_out_mask(block)
         rows = max(_STRIP_NUMBERS // self.n_outputs, 256)
         for start in range(0, block.n_rows, rows):
@@ -56,7 +56,7 @@ class LinearModel(Model):
             yield strip, self.predictions(strip.features).astype(np.float64, copy=False), held[part]
 
     def held_out_mask(self, block: Block) -> NDArray[np.bool_]:
-        """(n_rows,) of a block: which of them are held out."""
+        """(n_rows,): which rows of a block are held out."""
         if self.hold_out is None:
             return np.zeros(block.n_rows, dtype=bool)
         return self.hold_out.mask(block)
@@ -70,11 +70,11 @@ class Norms:
     ----------
     largest : the largest squared norm
     n_zero : rows without features
-    active : (n_classes,) rows that take part, by the code of their class, each with its weight
-    present : (n_classes,) which classes have rows that weigh something, whether they take part or not
-    n_held_out : rows that are held out
-    units : what the rows that take part weigh with their classes, 0 where nothing weighs them
-    differ : whether some of these weigh other than the mean of all rows
+    active : (n_classes,) weights of the rows that take part, by class code
+    present : (n_classes,) classes with rows of positive weight, whether these take part or not
+    n_held_out : held-out rows
+    units : weight, including class weights, of the rows that take part; 0 without weights
+    differ : whether some of these differ from the mean weight of all rows
     """
 
     largest: float
@@ -87,7 +87,7 @@ class Norms:
 
     @staticmethod
     def join(first: Norms, second: Norms) -> Norms:
-        """The figures of the rows of both."""
+        """The figures over the rows of both."""
         return Norms(
             max(first.largest, second.largest),
             first.n_zero + second.n_zero,
@@ -100,17 +100,16 @@ class Norms:
 
     @property
     def is_parted(self) -> bool:
-        """Whether some rows are held out, and some of each class that has rows are not."""
+        """Whether some rows are held out, and every class with rows keeps some."""
         return bool(self.n_held_out and self.active[self.present].all())
 
     def check(self, *, holds_out: bool) -> None:
-        """Refuse rows without information, or without enough of them to hold some out.
+        """Refuse rows without information, or too few rows to hold some out.
 
         Raises
         ------
         InputError
-            If all features are zero or their squares no numbers, or no row is left to stop by or of some
-            class.
+            If all features are zero, squares overflow, no row is held out, or a whole class is.
         """
         if self.largest < _SMALLEST_NORM:
             raise InputError(
@@ -119,20 +118,18 @@ class Norms:
                 hint="give rows with features, or scale them",
             )
         if not np.isfinite(self.largest):
-            raise InputError(
-                "the norm of a training row is beyond all numbers", where="the data", hint="scale the data"
-            )
+            raise InputError("the norm of a training row overflows", where="the data", hint="scale the data")
         if not holds_out or self.is_parted:
             return
         raise InputError(
-            "all rows of a class are held out" if self.n_held_out else "no row can be held out to stop by",
+            "all rows of a class are held out" if self.n_held_out else "no row can be held out for patience",
             where="validation_fraction",
-            hint="give more rows, another seed or another fraction, or 0 with patience none",
+            hint="use more rows, another seed or fraction, or 0 with patience none",
         )
 
 
 def measure_norms(block: Block, model: LinearModel) -> Norms:
-    """The :class:`Norms` of a block's rows; the coefficients of the model do not matter."""
+    """Return the :class:`Norms` of a block's rows; the model's coefficients do not matter."""
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
     takes_part = ~model.held_out_mask(block)
@@ -150,11 +147,11 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Weights of the mistaken rows and of all rows, without class weights.
+    """Weights of misclassified rows and of all rows, without class weights.
 
     Attributes
     ----------
-    wrong, all : (2,) of the rows that take part, and of the held-out ones
+    wrong, all : (2,) for the rows that take part, and the held-out ones
     """
 
     wrong: NDArray[np.float64]
@@ -172,7 +169,7 @@ class Mistakes:
 
     @property
     def rates(self) -> tuple[float, float]:
-        """Shares of mistaken rows among the learning rows and the held-out rows; NaN where there are none."""
+        """Error rates of the learning rows and the held-out rows; NaN if there are none."""
         active, held_out = (
             wrong / weight if weight else math.nan
             for wrong, weight in zip(self.wrong.tolist(), self.all.tolist(), strict=True)
@@ -182,12 +179,12 @@ class Mistakes:
 
 @dataclass(frozen=True)
 class Margins:
-    """Histograms of the margins y f of the rows that take part, by output, and mistakes.
+    """Histograms by output of the margins y f of the rows that take part, and mistakes.
 
     Attributes
     ----------
-    counts, sums : (n_outputs, BINS) margins in each bin of [-2, 2], and their sum, each with its weight
-    mistakes : right only where there is one output
+    counts, sums : (n_outputs, BINS) weight and weighted sum of the margins in each bin of [-2, 2]
+    mistakes : counted only if there is one output
     """
 
     counts: NDArray[Any]
@@ -206,7 +203,7 @@ class Margins:
     def best_margin(self, output: int, slack: float) -> float:
         """max{g : sum_i s_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.
 
-        The rows of the bin in which g lies are taken to be at their mean; the other bins count exactly.
+        Rows in the bin of g are assumed to lie at their mean; the other bins count exactly.
         """
         counts, sums = self.counts[output].astype(np.float64), self.sums[output]
         below, sum_below = np.cumsum(counts), np.cumsum(sums)
@@ -223,7 +220,7 @@ class Margins:
         return float((slack + sum_below[place]) / below[place])
 
     def hinge(self, output: int, margin: float) -> float:
-        """sum_i s_i [margin - m_i]_+, by the means of bins."""
+        """sum_i s_i [margin - m_i]_+, from the means of bins."""
         counts, sums = self.counts[output], self.sums[output]
         means = apply(np.divide, sums, counts, into=np.full(BINS, np.inf), where=counts > 0)
         below = means < margin
@@ -231,7 +228,7 @@ class Margins:
 
 
 def measure_margins(block: Block, model: LinearModel) -> Margins:
-    """A block's share of the histograms; with one output, of the mistakes as well."""
+    """Return a block's histograms and, with one output, its mistakes."""
     counts, sums = np.zeros((model.n_outputs, BINS)), np.zeros((model.n_outputs, BINS))
     mistakes = Mistakes.none()
     for strip, values, held in model.parts(block):
@@ -252,7 +249,7 @@ def measure_margins(block: Block, model: LinearModel) -> Margins:
 
 
 def measure_mistakes(block: Block, model: LinearModel) -> Mistakes:
-    """A block's mistakes."""
+    """Return a block's mistakes."""
     found = Mistakes.none()
     for strip, values, held in model.parts(block):
         found = Mistakes.add(found, _mistakes(strip, values, held))
@@ -270,7 +267,7 @@ def _mistakes(strip: Block, values: NDArray[np.float64], held: NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class SIMBAState(MeasuredState):
-    """The state from which the rounds go on, and the model of the best stage so far.
+    """The state after a stage's rounds, and the model of the best stage so far.
 
     Attributes
     ----------
@@ -278,19 +275,19 @@ class SIMBAState(MeasuredState):
     landmarks : (0, n_features)
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
-    n_held_out, draw : training rows that are held out, and in which draw
+    n_held_out, draw : number of held-out training rows, and number of their draw
     u, behind : (n_outputs, size) float64, ``scale_sum`` and ``sums_of_b`` (n_outputs,), and ``weight``: see
         :class:`~distkern.solvers._simba.rounds.Primal`
-    units : weights of the learning rows, in units of :data:`~distkern.solvers._simba.messages.UNIT`; 0
-        where all weigh the same
+    units : weight of the learning rows, in units of :data:`~distkern.solvers._simba.messages.UNIT`; 0 if all
+        are equal
     round : rounds done
-    stale : stages since the fewest held-out rows were mistaken
-    accesses, accesses_nonzero : features looked at by the rounds, size a row and n a column; the rows' and
-        columns' own numbers
-    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage
+    stale : stages since the fewest held-out mistakes
+    accesses, accesses_nonzero : features read by the rounds, size a row and n a column; the actual numbers of
+        these rows and columns
+    coefficients, intercept : (size, n_outputs) and (n_outputs,) of the best stage's model
     margins : (n_outputs,) of the model, in units of the largest norm
     validation_error : the model's error on the held-out rows, NaN without any
-    and the figures of the model on the training rows that are not held out
+    and the figures of the model on the other training rows
     """
 
     gamma: float
@@ -317,7 +314,7 @@ class SIMBAState(MeasuredState):
 
 @dataclass(frozen=True)
 class MeasuringPasses:
-    """Passes over the rows of a problem; without a model, outlines."""
+    """Passes over the rows of a problem, for outlines if the model is None."""
 
     problem: Problem
     footprint: Footprint
@@ -342,7 +339,7 @@ class MeasuringPasses:
         )
 
     def errors(self, model: LinearModel | None, split: str) -> Reduce[Mistakes]:
-        """Mistakes on the training rows, or on the rows of the test split."""
+        """Mistakes on the rows of a split."""
         train = split == "train"
         return Reduce(
             "errors" if train else "held out",
@@ -372,7 +369,7 @@ class MeasuringPasses:
 def measured(
     measuring: MeasuringPasses, unscaled: LinearModel, nu: float, state: SIMBAState
 ) -> Steps[SIMBAState]:
-    """The state with the best model so far and its figures.
+    """Return the state with the best model so far and its figures.
 
     Parameters
     ----------

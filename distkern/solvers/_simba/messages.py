@@ -1,4 +1,4 @@
-"""What the driver of SIMBA and the residents of its rows say to each other."""
+"""Messages between the driver of SIMBA and the residents of its rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from distkern.core.types import Block
 from distkern.solvers._simba.loops import Drawn
 from distkern.solvers.risk import Risk
 
-#: bins of a histogram of keys, and the candidates that are sorted
+#: bins of a histogram of keys, and most candidates to sort
 N_BINS = 1024
-#: first index of the stream that holds rows out
+#: first index of the stream that draws held-out rows
 _ORDER = 7
 MOST_CANDIDATES = 2048
 
@@ -30,13 +30,13 @@ IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Slacks:
-    """Which rows have slack: 2 before a place in the order (key falling, group, row), the remainder at it.
+    """The rows with slack: 2 before a place in the order (key falling, group, row), the remainder at it.
 
     Attributes
     ----------
     keys, groups : (n_outputs,) int64 of the row at the place; keys are the bits of q
-    lefts : (n_outputs,) what the rows of that group with that key may weigh that have slack, in units: of the
-        row at the place a part
+    lefts : (n_outputs,) total weight, in units, of the rows with slack that have this key and group; the row
+        at the place counts in part
     """
 
     keys: NDArray[np.int64]
@@ -51,11 +51,11 @@ class Update:
     Attributes
     ----------
     columns : (n_columns,) int64
-    coefficients : (n_outputs, n_columns): <w, x> is estimated by their sum with x's numbers
+    coefficients : (n_outputs, n_columns): <w, x> is estimated by their product with x's columns
     b : (n_outputs,)
     eta : step size
-    factors : (n_outputs,) powers of two that q is multiplied with before it, or None
-    slacks : new ones, or None to keep the present ones
+    factors : (n_outputs,) powers of two that multiply q before the update, or None
+    slacks : new ones, or None to keep the current ones
     """
 
     columns: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Update:
     slacks: Slacks | None
 
     def by_column(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The columns, each once, and their coefficients added up."""
+        """The distinct columns and their summed coefficients."""
         if len(set(self.columns.tolist())) == len(self.columns):
             return self.columns, self.coefficients
         once, places = np.unique(self.columns, return_inverse=True)
@@ -77,7 +77,7 @@ class Update:
 
 @dataclass(frozen=True)
 class RoundMessage:
-    """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None."""
+    """A round: an optional update, then an optional draw of the rows of round ``draw_for``."""
 
     update: Update | None
     draw_for: int | None
@@ -85,13 +85,13 @@ class RoundMessage:
 
 @dataclass(frozen=True)
 class Answer:
-    """What some groups, in order, answer to an :class:`RoundMessage`.
+    """The answer of some groups, in order, to a :class:`RoundMessage`.
 
     Attributes
     ----------
     drawn : sums of q and, with an intercept, of q y by groups; the winners of an exponential race among them
-    entries : numbers of the columns that were read
-    rows : the rows drawn from the winners; None where all q are 0
+    entries : numbers read from columns
+    rows : the rows drawn from the winners; None if all q are 0
     """
 
     drawn: Drawn
@@ -99,7 +99,7 @@ class Answer:
     rows: tuple[Rows | None, ...]
 
     def joined(self, other: Answer) -> Answer:
-        """Both answers as one, where ``other`` is of later groups."""
+        """Both answers as one; ``other`` is from later groups."""
         later = other.drawn.keys < self.drawn.keys
         rows = tuple(
             theirs if wins else own for own, theirs, wins in zip(self.rows, other.rows, later, strict=True)
@@ -109,12 +109,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Select:
-    """Asks about the keys of rows, output by output.
+    """A request about the keys of rows for each output.
 
     Attributes
     ----------
     modes : (n_outputs,) int8: COUNT keys in bins of 2^shift from ``lows`` on; GATHER the keys of the first
-        bin; count in each group the TIES with ``lows``; or IDLE
+        bin; count the TIES with ``lows`` in each group; or IDLE
     lows, shifts : (n_outputs,) int64
     """
 
@@ -125,13 +125,13 @@ class Select:
 
 @dataclass(frozen=True)
 class Selected:
-    """What some groups, in order, answer to a :class:`Select`.
+    """The answer of some groups, in order, to a :class:`Select`.
 
     Attributes
     ----------
-    above : (n_outputs,) what rows with keys above all bins weigh, in units
-    counts, units : (n_outputs, N_BINS) rows of a bin, and what they weigh
-    ties : (n_groups, n_outputs) what they weigh
+    above : (n_outputs,) weight, in units, of the rows with keys above all bins
+    counts, units : (n_outputs, N_BINS) number and weight of the rows in a bin
+    ties : (n_groups, n_outputs) their weights
     candidates : (n, 5) int64: output, key, group, row, units
     """
 
@@ -142,7 +142,7 @@ class Selected:
     candidates: NDArray[np.int64]
 
     def joined(self, other: Selected) -> Selected:
-        """Both answers as one, where ``other`` is of later groups."""
+        """Both answers as one; ``other`` is from later groups."""
         return Selected(
             self.above + other.above,
             self.counts + other.counts,
@@ -153,7 +153,7 @@ class Selected:
 
 
 def in_units(risk: Risk, block: Block) -> NDArray[np.int64]:
-    """(n_rows,) weights, whose mean is 1, in whole units, whose sums are exact; none but 0 becomes 0."""
+    """(n_rows,) weights of mean 1 in whole units, whose sums are exact; only 0 becomes 0."""
     weights = risk.weights(block)
     if weights is None:
         return np.full(block.n_rows, int(UNIT))
@@ -161,19 +161,19 @@ def in_units(risk: Risk, block: Block) -> NDArray[np.int64]:
 
 
 def join(first: Any, second: Any) -> Any:
-    """Two answers to the same message, of earlier and of later groups."""
+    """Join two answers to the same message, of earlier and later groups."""
     return first.joined(second)
 
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which training rows are held out: about a share of them, by their keys, so that those of one group, or
-    equal ones, go together.
+    """The held-out training rows: a share of them, drawn by their keys, so that rows of one group, and equal
+    rows, stay together.
 
     Attributes
     ----------
     fraction : share of the rows; 0 holds out none
-    seed, draw : what the draw depends on
+    seed, draw : seeds of the draw
     """
 
     fraction: float
@@ -184,13 +184,13 @@ class HoldOut:
         """(n_rows,): True for held-out rows."""
         if not self.fraction:
             return np.zeros(block.n_rows, dtype=bool)
-        # a search may have held out rows by the seed alone
+        # a search may have used the seed to hold out rows
         seed = int(stream(self.seed, Purpose.VALIDATION, _ORDER, self.draw).integers(2**62))
         held: NDArray[np.bool_] = Sides((self.fraction,), seed).of(keys_of(block)) == 0
         return held
 
 
 def shifted(slacks: Slacks, factors: NDArray[np.float64]) -> Slacks:
-    """The slacks of the same places after q has been multiplied with powers of two, (n_outputs,)."""
+    """The slacks of the same places after multiplying q by powers of two, (n_outputs,)."""
     _, exponents = np.frexp(factors)
     return replace(slacks, keys=slacks.keys + ((exponents.astype(np.int64) - 1) << 52))

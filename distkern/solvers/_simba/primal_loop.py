@@ -1,4 +1,4 @@
-"""The compiled lines of SIMBA's rounds: b, rows into u, averages kept lazily, columns drawn by u^2."""
+"""Compiled parts of SIMBA's rounds: b, rows added to u, lazy averages, columns drawn by u^2."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.compiled import argument_types, compile_loop
 from distkern.core.rng import philox, unit
 
-#: coordinates of a chunk, and chunks of a span, whose sums of squares are kept
+#: coordinates of a chunk and chunks of a span; their sums of squares are kept
 CHUNK = 64
 
 
@@ -40,7 +40,7 @@ def total(values: Any, start: int, stop: int) -> float:
 
 
 class Vectors(NamedTuple):
-    """u of every output with its averages, all changed in place.
+    """u of every output with its averages, all updated in place.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Vectors(NamedTuple):
     behind : (outputs, size), with ``scale_sum`` (outputs,): sum_t a_t w_t = scale_sum u - behind
     norms : (outputs,) squared norms of u
     chunks, spans : sums of squares of u by chunk, and of these by span
-    stamps, touched : (n_chunks,) the last round that touched a chunk, and room for the chunks of a round
+    stamps, touched : (n_chunks,) the last round that touched a chunk, and a buffer for the chunks of a round
     """
 
     u: NDArray[np.float64]
@@ -142,7 +142,7 @@ def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: i
                     break
                 chosen -= 1
         left = unit(words[1]) * v.norms[own]
-        # sums may end a rounding error short, so the last that is not empty takes what is left
+        # rounding may leave a rest, which the last nonempty entry takes
         span = 0
         for place in range(n_spans):
             if v.spans[own, place] > 0.0:
@@ -178,7 +178,7 @@ def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: i
 
 
 def _types(text: str = "", dtype: DTypeLike = np.float64) -> tuple[Any, ...]:
-    """numba's types of :class:`Vectors` and of further arguments."""
+    """The numba types of :class:`Vectors` and of further arguments."""
     import numba
 
     members = argument_types("f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:, :]! f8[:, :]! i8[:]! i8[:]!")
@@ -187,25 +187,24 @@ def _types(text: str = "", dtype: DTypeLike = np.float64) -> tuple[Any, ...]:
 
 @cache
 def refresh_loop() -> Callable[[Vectors], None]:
-    """All sums of squares of u, with the bits that round by round leaves."""
+    """Compile the sums of squares of u, with the same bits as updates round by round."""
     return compile_loop(_refresh, _types(), helpers={"squares": squares, "total": total}, exact=True)
 
 
 @cache
 def biases_loop() -> Callable[..., None]:
-    """Totals of q over all groups, and the signs of the totals of q y, for each output.
+    """Compile the totals of q over all groups, and the signs of the totals of q y, for each output.
 
-    The compiled function takes the sums of q and q y (groups, outputs, 2) and fills the totals and signs,
-    (outputs,) each.
+    It takes the sums of q and q y (groups, outputs, 2) and fills the totals and signs, (outputs,) each.
     """
     return compile_loop(_biases, argument_types("f8[:, :, :] f8[:]! f8[:]!"), exact=True)
 
 
 @cache
 def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
-    """u += step * rows, weighted by q / totals and y, and the averages with the new w, in round t.
+    """Compile u += step * rows, weighted by q / totals and y, and the averages with the new w, in round t.
 
-    Rows are given as data, indices and indptr, with their q and y (draws, outputs).
+    It takes rows as data, indices and indptr, with their q and y (draws, outputs).
     """
     arguments = _types("x[:] i4[:] i8[:] f8[:, :] i1[:, :] f8[:] i8 f8 f8", dtype)
     return compile_loop(_add_rows, arguments, helpers={"squares": squares, "total": total}, exact=True)
@@ -213,6 +212,9 @@ def add_rows_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
 
 @cache
 def draw_columns_loop() -> Callable[..., int]:
-    """Columns drawn by u^2 of a output, with coefficients (outputs, columns); how many: none while u is 0."""
+    """Compile draws of columns by u^2 of an output, with coefficients (outputs, columns).
+
+    It returns the number of columns, 0 while u is 0.
+    """
     arguments = _types("u8 i8 i8 f8 i8[:]! f8[:, :]!")
     return compile_loop(_draw_columns, arguments, helpers={"philox": philox, "unit": unit}, exact=True)

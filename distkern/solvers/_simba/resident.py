@@ -1,4 +1,4 @@
-"""What a process keeps of its rows for SIMBA: their weights q, how they are updated, drawn and selected."""
+"""The weights q of SIMBA, which processes keep with their rows: updates, draws and selections."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from distkern.solvers._simba.messages import (
 )
 from distkern.solvers.risk import Risk
 
-#: q is kept above this; q adds up to about n
+#: lower bound of q; q adds up to about n
 FLOOR = 1e-60
-#: most rows of groups that are worked on together
+#: most rows of a segment
 SEGMENT_ROWS = 2**18
 _PURPOSE = int(Purpose.ROW_DRAWS)
 
@@ -56,11 +56,11 @@ class SIMBAOperand:
     ----------
     n_outputs : 1: y = 1 for code 1; more: output j has y = 1 for code j
     n_draws : rows of a round
-    fit_intercept : sums of q y are wanted
+    fit_intercept : whether to sum q y
     hold_out : rows that never take part
-    seed : what the draws depend on
+    seed : seed of the draws
     basis : phi, whose functions are the columns
-    risk : the weights of rows and classes; None where all weigh the same
+    risk : the weights of rows and classes; None if all weights are equal
     """
 
     n_outputs: int
@@ -73,17 +73,17 @@ class SIMBAOperand:
 
 
 def _units_of(group: AbstractGroup, risk: Risk) -> NDArray[np.int64]:
-    """(n_rows,) of the rows of a group."""
+    """(n_rows,) weights of a group's rows in units."""
     blocks = group.blocks()
     first = next(blocks)
     if first.weights is None:
-        # classes alone weigh: their rows need not be read
+        # only classes have weights, so rows need not be read
         return in_units(risk, Block(np.empty((group.n_rows, 0)), group.targets, None, 0))
     return np.concatenate([in_units(risk, block) for block in (first, *blocks)])
 
 
 class _Segment:
-    """Consecutive groups whose arrays lie one after the other; no number depends on who lies with whom."""
+    """Consecutive groups with concatenated arrays; results do not depend on how groups are combined."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class _Segment:
         loops.add_up_loop()(self.arrays)
 
     def update(self, update: Update) -> int:
-        """Change q; the numbers of the columns that were read."""
+        """Update q and return how many numbers of columns were read."""
         arrays, columns = self.arrays, self._no_columns
         if (slacks := update.slacks) is not None:
             selection.mark_loop()(arrays, *aligned(slacks.keys, slacks.groups, slacks.lefts))
@@ -163,7 +163,7 @@ class _Segment:
         keys, offsets, group_numbers = self.arrays.keys, self.arrays.offsets, self.arrays.numbers
         own_units = self.arrays.units
         outputs = len(message.modes)
-        # copies: loops take tuples of arrays that may be written only
+        # copies, since loops take only tuples of writable arrays
         bins = selection.Bins(*map(np.array, (message.modes, message.lows, message.shifts)))
         above, (counts, units) = np.zeros(outputs, np.int64), np.zeros((2, outputs, N_BINS), np.int64)
         if (bins.modes == COUNT).any():
@@ -189,7 +189,7 @@ class _Segment:
 
 
 class SimbaResident(AbstractResident):
-    """The weights q of the rows of some groups, one for each output, and the slack they have."""
+    """The weights q of the rows of some groups, one for each output, and their slacks."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The rounds of SIMBA (Hazan et al. 2011, Algorithm 1), as the driver sees them, and its variables there."""
+"""The driver's part of SIMBA's rounds (Hazan et al. 2011, Algorithm 1) and its variables."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ if TYPE_CHECKING:
     from distkern.solvers.simba import SIMBA
 
 
-#: rounds after which q is brought back to a sum of about n; in these it changes by less than 2^102
+#: rounds between rescalings of q to a sum of about n; meanwhile it changes by less than 2^102
 RESCALE_EVERY = 64
 
 
 class Primal:
-    """What the rounds of a stage change.
+    """The variables that the rounds of a stage change.
 
     Parameters
     ----------
-    basis : rows are mapped by it
+    basis : maps the rows
     u, behind : (n_outputs, size), and ``scale_sum`` (n_outputs,): sum_t a_t w_t = scale_sum u - behind
     sums_of_b : (n_outputs,) sum_t a_t b_t
     weight : sum_t a_t
 
-    The arrays are copied. As attributes they are those after the last round, as are ``totals`` (n_outputs,),
-    the sums of q.
+    The arrays are copied, and updated in every round together with ``totals`` (n_outputs,), the sums of q.
     """
 
     def __init__(
@@ -65,26 +64,26 @@ class Primal:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of the next state that hold them."""
+        """The corresponding fields of the next state."""
         variables = {"u": self.u, "behind": self.behind, "scale_sum": self.scale_sum}
         return {**variables, "sums_of_b": self.sums_of_b, "weight": self.weight}
 
     def averaged(self) -> tuple[Array, Array]:
-        """(n_outputs, size) and (n_outputs,) means of w and b."""
+        """The means of w, (n_outputs, size), and b, (n_outputs,)."""
         w = (self.scale_sum[:, None] * self.u - self.behind) / self.weight
         return w, self.sums_of_b / self.weight
 
     def signs_of(self, sums: Array, *, signed: bool) -> Array:
-        """b = sign(q'y), (n_outputs,), or 0; and the totals of q."""
+        """Update the totals of q and return b = sign(q'y), (n_outputs,), or 0."""
         b = np.empty(len(self.totals))
         loops.biases_loop()(*aligned(sums), self.totals, b)
         return b if signed else np.zeros_like(b)
 
     def add(self, t: int, answer: Answer, step: float, weight: float, b: Array) -> int:
-        """u += step y x, summed over the drawn rows, w after it, and b count by ``weight`` in the averages.
+        """Add step y x, summed over the drawn rows, to u, and then ``weight`` w and b to the averages.
 
-        Outputs share the rows, weighted by the chance with which each would have drawn them. Returns how many
-        numbers the rows have.
+        Outputs share the rows, weighted by their probabilities of drawing them. Returns how many numbers the
+        rows have.
         """
         data, indices, indptr = self._compressed([row for row in answer.rows if row is not None])
         self._add_rows(
@@ -103,7 +102,7 @@ class Primal:
         return int(indptr[-1])
 
     def draw(self, t: int, seed: int, n_columns: int, scale: float) -> tuple[NDArray[np.int64], Array]:
-        """Columns j drawn by w_j^2, and scale |w|^2 / w_j of outputs (n_outputs, n_columns); none if w = 0.
+        """Draw columns j by w_j^2; return them and scale |w|^2 / w_j, (n_outputs, n_columns); none if w = 0.
 
         Outputs share the columns as they share the rows.
         """
@@ -126,27 +125,27 @@ class Primal:
 
 
 def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[dict[str, Any]]:
-    """The rounds of the stage after ``state``, until its share of features has been read; each is one
-    exchange.
+    """Make the rounds of the stage after ``state``, until its share of features has been read.
 
-    The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all outputs.
+    Each round is one exchange: the residents draw rows by p = q / |q|_1 and update q; the driver executes the
+    lines between, for all outputs.
 
     Returns
     -------
-    the fields of the next state that count rounds and features: size a row and n a column, and their own
-    numbers; a column that a round draws several times is looked at once
+    the fields of the next state that count rounds and features: size a row and n a column, and their actual
+    numbers; a column that a round draws several times is read once
     """
     n_outputs, size = primal.u.shape
     n_active = problem.n_rows - state.n_held_out
     n_columns = solver.columns_per_round * n_outputs
-    # slack 2 for the rows of largest q, and what is left of nu times all weights for one more
+    # slack 2 for the rows of largest q, and the rest of nu times all weights for one more
     budgets = np.full(n_outputs, solver.nu * (state.units or n_active) / 2.0)
     slacks: Slacks | None = None
     first, last = state.round + 1, min(state.round + solver.rounds_per_stage, solver.max_rounds)
     accesses, entries = state.accesses, state.accesses_nonzero
     answer: Answer = yield Message(RoundMessage(None, first))
     for t in range(first, last + 1):
-        # xi: who may fall short, kept for some rounds
+        # xi: the rows with slack, kept for some rounds
         fresh = (t - first) % solver.selection_every == 0
         if fresh:
             slacks = yield from select(budgets, problem.n_rows, slacks)

@@ -1,11 +1,11 @@
-"""Finds, for every output, the rows of largest q that weigh so much together, by a few exchanges.
+"""Find, for each output, the rows of largest q with a given total weight, in a few exchanges.
 
-In the order (q falling, group, row) they end at a place, whose row may be one of them with a part of its
-weight. Weights are whole numbers of units, so that their sums do not depend on who adds them up; without
+In the order (q falling, group, row) they end at a place; the row there may count with part of its weight.
+Weights are whole numbers of units, so that their sums do not depend on the order of addition; without
 weights every row is one unit.
 
-Positive numbers are ordered as the integers that their bits are. A histogram of these around the last
-threshold is refined until few enough rows are left to be sorted, or until they all have the same q.
+Positive numbers are ordered like the integers with the same bits. A histogram of these around the last
+threshold is refined until few enough rows remain to be sorted, or all remaining ones have the same q.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ _EVERYTHING = 63
 
 @dataclass
 class _Search:
-    """Where the place is looked for in one output, before which all rows weigh at most ``budget``; rows that
-    weigh ``before`` are known to come earlier."""
+    """The search for the place in one output: rows before it weigh at most ``budget``; ``before`` of that is
+    known to come earlier.
+    """
 
     budget: float
     low: int
@@ -55,7 +56,7 @@ class _Search:
     before: int = 0
 
     def counted(self, above: int, counts: NDArray[np.int64], units: NDArray[np.int64]) -> None:
-        """Narrow the window to the bin of the place, or widen it to all numbers."""
+        """Narrow the window to the place's bin, or widen it to all numbers."""
         ends = above + np.cumsum(units[::-1])
         if self.budget < above or self.budget >= ends[-1]:
             self.low, self.shift = 0, _ALL
@@ -82,7 +83,7 @@ class _Search:
         return key, group, left - int(units[:place][others].sum())
 
     def tied(self, ties: NDArray[np.int64]) -> tuple[int, int, float]:
-        """The place as :meth:`gathered` gives it, from what the rows that share the key weigh by groups."""
+        """The place as in :meth:`gathered`, from the weights of the tied rows by groups."""
         ends = np.cumsum(ties)
         left = self.budget - self.before
         group = min(int(np.searchsorted(ends, left, side="right")), len(ties) - 1)
@@ -90,13 +91,13 @@ class _Search:
 
 
 def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> Steps[Slacks]:
-    """The slacks of rows that weigh so much.
+    """Return the slacks of the rows of largest q with these total weights.
 
     Parameters
     ----------
-    budgets : (n_outputs,) in units, less than what all rows with q > 0 weigh
+    budgets : (n_outputs,) in units, less than the weight of all rows with q > 0
     n_rows : rows of all groups
-    last : earlier slacks, near which the new ones are searched
+    last : earlier slacks, where the search starts
     """
     outputs = len(budgets)
     ones = np.full(outputs, np.array(1.0).view(np.int64))
@@ -129,7 +130,7 @@ def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> St
 
 
 class Bins(NamedTuple):
-    """The rank to find in an output, the lowest key of the first bin, and the bits of the keys of a bin."""
+    """For each output the mode, the lowest key of the first bin, and the bits of keys in a bin."""
 
     modes: NDArray[np.int8]
     lows: NDArray[np.int64]
@@ -196,9 +197,9 @@ def _mark(segment, thresholds, groups, lefts):  # type: ignore[no-untyped-def]
 
 @cache
 def count_loop() -> Callable[..., None]:
-    """Histograms of positive keys: bins of 2^shift from low on, rows and units; and the units above them.
+    """Compile histograms of positive keys in bins of 2^shift from low on, in rows and units.
 
-    Takes keys, units or none, bins, and what it fills.
+    It takes keys, units or an empty array, bins, and the arrays to fill: the units above the bins first.
     """
     bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
     arguments = (*argument_types("i8[:, :]! i8[:]!"), bins, *argument_types("i8[:]! i8[:, :]! i8[:, :]!"))
@@ -207,7 +208,7 @@ def count_loop() -> Callable[..., None]:
 
 @cache
 def gather_loop() -> Callable[..., None]:
-    """Positive keys of the first bin with their rows, output after output, and where each output ends."""
+    """Compile the collection of the first bin's positive keys and rows, and the end of each output."""
     bins = tuple_type(Bins, "i1[:]! i8[:]! i8[:]!")
     arguments = (*argument_types("i8[:, :]!"), bins, *argument_types("i8[:]! i8[:]! i8[:]!"))
     return compile_loop(_gather, arguments, exact=True)
@@ -215,5 +216,5 @@ def gather_loop() -> Callable[..., None]:
 
 @cache
 def mark_loop() -> Callable[..., None]:
-    """Mark the rows before a place in the order (key falling, group, row), and find the row at the place."""
+    """Compile marks of the rows before a place in the order (key falling, group, row), and its row."""
     return compile_loop(_mark, (segment_type(), *argument_types("i8[:] i8[:] f8[:]")), exact=True)

@@ -1,6 +1,6 @@
-"""NORMA with the kernel itself, whose expansion every process keeps: rows come to it, the oldest leave.
+"""NORMA with the kernel itself: every process keeps the expansion, and the oldest rows leave it.
 
-Kivinen, Smola and Williamson (2004) are at the left, ours, with batches of B rows, at the right:
+Kivinen, Smola and Williamson (2004) are on the left, our code, with batches of B rows, on the right:
 
     f_1 <- 0                                      AbstractExplicit.init
     for t = 1, 2, ...                             KernelNORMA.steps: a turn for each group of rows
@@ -35,19 +35,19 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 
-#: rows whose kernels with each other are one matrix, unless a batch has more
+#: rows of a kernel matrix, unless a batch has more
 PIECE_ROWS = 256
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """f = sum_i c_i k(x_i, .), with the rows that have not changed for longest first.
+    """f = sum_i c_i k(x_i, .), with the least recently changed rows first.
 
     Attributes
     ----------
     rows : (m, n_features)
     coefficients : (m, k)
-    places : (m,) positions of the rows among all, each once
+    places : (m,) distinct positions of the rows among all rows
     """
 
     rows: Rows
@@ -55,7 +55,7 @@ class Expansion:
     places: NDArray[np.int64]
 
     def last(self, most: int) -> Expansion:
-        """The expansion without its oldest rows, so that at most ``most`` are left."""
+        """The expansion without its oldest rows, so that at most ``most`` remain."""
         surplus = max(len(self.places) - most, 0)
         return self._of(slice(surplus, None)) if surplus else self
 
@@ -65,7 +65,7 @@ class Expansion:
         return self if others.all() else self._of(others)
 
     def of(self, places: NDArray[np.int64]) -> Array:
-        """Coefficients (n, k) of the rows at these places, 0 for rows that are not in it."""
+        """Coefficients (n, k) of the rows at these places, 0 for rows outside the expansion."""
         found = np.zeros((len(places), self.coefficients.shape[1]))
         _, mine, wanted = np.intersect1d(self.places, places, assume_unique=True, return_indices=True)
         found[wanted] = self.coefficients[mine]
@@ -95,10 +95,9 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Change:
-    """Change by a turn: earlier coefficients are multiplied by ``factor``, rows ``added``, and t is the last
-    step.
+    """The change by a turn: multiply coefficients by ``factor`` and add the rows ``added``; t is ``step``.
 
-    Rows that were in the expansion before and changed are among those added, with all they have now.
+    Rows of the expansion that changed are among the added ones, with their full coefficients.
     """
 
     factor: float
@@ -108,14 +107,14 @@ class Change:
 
 @dataclass(frozen=True)
 class ExpansionTurn:
-    """A round: the group whose rows have their turn.
+    """A round: one group takes its turn.
 
     Attributes
     ----------
-    group, stage : which, and when
-    step : t before it
+    group, stage : the group and the stage
+    step : t before the turn
     whole : the expansion, in the first round of a stage
-    change : of the previous round, in the others
+    change : of the previous round, in later rounds
     """
 
     group: int
@@ -131,14 +130,14 @@ class NORMAOperand:
 
     Attributes
     ----------
-    kernel, risk, nu : what is minimised
-    step_size : gamma_t, by t
+    kernel, risk, nu : the objective
+    step_size : gamma_t as a function of t
     batch_size : B
-    seed : what the order of rows depends on
+    seed : seed of the order of rows
     block_rows : rows of the blocks of each group
     dtype : dtype of kernel values
-    most : rows of the expansion
-    drops : the oldest leave a full expansion; else no others enter it
+    most : most rows of the expansion
+    drops : whether the oldest rows leave a full expansion; otherwise no more rows enter it
     """
 
     kernel: AbstractKernel
@@ -154,7 +153,7 @@ class NORMAOperand:
 
 
 class ExpansionResident(AbstractTurns):
-    """The resident that knows the expansion, with which each stage begins."""
+    """The resident that keeps the expansion, received at the start of each stage."""
 
     key = 8
     _expansion: Expansion
@@ -181,7 +180,7 @@ class ExpansionResident(AbstractTurns):
 
 
 class _ExpansionSteps:
-    """The steps of a group's rows, piece after piece."""
+    """The steps of a group's rows, piece by piece."""
 
     def __init__(self, operand: NORMAOperand, before: Expansion, step: int) -> None:
         self._operand, self._before, self.step = operand, before, step
@@ -189,7 +188,7 @@ class _ExpansionSteps:
         self.added = before.last(0)
 
     def take(self, places: NDArray[np.int64], piece: Block) -> None:
-        """The steps of some rows by batches; then the oldest rows leave the expansion."""
+        """Make the steps of some rows in batches, then drop the oldest rows of the expansion."""
         operand, risk, n_rows = self._operand, self._operand.risk, piece.n_rows
         kernel, dtype = operand.kernel, operand.dtype
         enters = self._entering(places)
@@ -197,7 +196,7 @@ class _ExpansionSteps:
         kernels = np.asarray(own.values(own.landmarks))
         known, coefficients = np.zeros((2, n_rows, risk.n_outputs))
         factor = 1.0
-        # f at others is not needed
+        # f at other rows is not needed
         asked = piece.features if enters.all() else piece.features[enters]
         before, added = (expansion.at(asked, kernel, dtype) for expansion in (self._before, self.added))
         known[enters] = self.factor * before + added
@@ -216,16 +215,16 @@ class _ExpansionSteps:
         self.factor *= factor
         (kept,) = np.nonzero(coefficients.any(axis=1))
         if not len(kept) + len(self.added.places) + len(self._before.places):
-            # a model that needs no row has one
+            # a model without support keeps one row
             kept = np.zeros(1, np.intp)
-        # a row has its turn once a stage, so none of these has been added
+        # a row takes its turn once a stage, so none of these was added
         coefficients += self.factor * self._before.of(places)
         fresh = Expansion(piece.features[kept], coefficients[kept], places[kept])
         self.added = self.added.grown(Change(factor, fresh, self.step), operand.most)
         self._before = self._before.without(fresh.places).last(operand.most - len(self.added.places))
 
     def _entering(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the next rows, at these places, are in the expansion or may enter it, (n_rows,)."""
+        """Which of the rows at these places are in the expansion or may enter it, (n_rows,)."""
         if self._operand.drops:
             return np.ones(len(places), np.bool_)
         is_there = np.isin(places, np.concatenate([self._before.places, self.added.places]))
@@ -238,11 +237,11 @@ class KernelNORMA(NORMA):
     """Stochastic gradient descent in the kernel's space, on f = sum_i c_i k(x_i, .).
 
     A step changes the coefficients of the rows of its batch whose slope is not 0. With the paper's steps
-    (``step_decay``) and in updates, after every 256 rows, or a batch, the rows beyond ``max_support`` that
-    have not changed for longest leave the expansion (the paper's truncation), which loses little where nu
-    has taken most of their coefficients. With steps that fall to 0 it may lose all: no more rows enter an
-    expansion of ``max_support``: the first rows of the first stage stay. All processes keep the expansion.
-    Groups of rows have their turns in random order, and within a group its blocks and their rows.
+    (``step_decay``) and in updates, the least recently changed rows beyond ``max_support`` leave the
+    expansion after every 256 rows, or a batch (the paper's truncation); little is lost if nu has shrunk their
+    coefficients. With steps that fall to 0 all might be lost, so no rows enter an expansion of
+    ``max_support`` rows: the first rows of the first stage stay. All processes keep the expansion. Groups
+    take turns in random order, and within a group blocks and their rows are shuffled.
     """
 
     @property
@@ -295,7 +294,7 @@ class KernelNORMA(NORMA):
             operand,
             n_rounds=groups,
             state_bytes_per_row=0.0,
-            # beside the support rows, what they are compared with
+            # besides the support rows, the rows they are compared with
             cost=support_cost(problem, footprint, outputs, piece, groups).holding(
                 task={"rows that are compared": (2, size, problem.row_bytes)}
             ),

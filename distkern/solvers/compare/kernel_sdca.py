@@ -1,7 +1,7 @@
 """SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA).
 
-The method of :mod:`~distkern.solvers.compare.sdca` is at the left, with f = sum_i a_i k(x_i, .) / (nu n) for
-w, ours at the right:
+The method of :mod:`~distkern.solvers.compare.sdca` is on the left, with f = sum_i a_i k(x_i, .) / (nu n) for
+w, our code on the right:
 
     a <- 0                                        AbstractExplicit.init
     repeat:                                       KernelSDCA.steps: a turn for each group of rows
@@ -40,13 +40,13 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 
-#: rows whose steps use one matrix of their kernels
+#: rows whose steps share one kernel matrix
 PIECE_ROWS = 256
 
 
 @dataclass(frozen=True)
 class Share:
-    """The rows of a group with a dual variable other than 0; one row if no group has any.
+    """The rows of a group with nonzero dual variables; one row if no group has any.
 
     Attributes
     ----------
@@ -69,10 +69,10 @@ class KernelOperand:
     kernel : k
     risk : risk of a loss with single dual coordinates
     strength : nu n
-    seed : what the order of rows depends on
+    seed : seed of the order of rows
     block_rows : rows of the blocks of each group
     dtype : dtype of kernel values
-    max_support : rows of all shares together, at most
+    max_support : most rows of all shares together
     """
 
     kernel: AbstractKernel
@@ -96,14 +96,14 @@ class KernelTurn:
 
 @dataclass(frozen=True)
 class KernelTurned:
-    """The share of a group after its turn, and its sum of (s_i l)*(-a_i) over rows and outputs."""
+    """A group's share after its turn, and its sum of (s_i l)*(-a_i) over rows and outputs."""
 
     share: Share
     costs: float
 
 
 class ShareResident(AbstractTurns):
-    """The resident that knows all shares; each stage begins with all of them."""
+    """The resident that keeps all shares, received at the start of each stage."""
 
     key = 6
     _shares: dict[int, Share]
@@ -124,10 +124,10 @@ class ShareResident(AbstractTurns):
 
 
 class _DualSteps:
-    """The steps of a group's rows, piece after piece.
+    """The steps of a group's rows, piece by piece.
 
-    f at a piece sums the shares of other groups, the group's rows that wait for their steps with their old
-    variables, the group's finished rows with their new ones, and the piece's own rows one by one.
+    f at a piece sums the shares of other groups, the group's pending rows with their old variables, the
+    group's finished rows with their new ones, and the piece's own rows one by one.
     """
 
     def __init__(self, operand: KernelOperand, shares: Mapping[int, Share], number: int) -> None:
@@ -136,7 +136,7 @@ class _DualSteps:
         own = shares.get(number)
         self._n_others = sum(len(share.places) for share in known) - (0 if own is None else len(own.places))
         self._before = _Sum(operand, [(share.rows, share.duals) for share in known])
-        #: position in that sum at which the group's own rows begin
+        #: position in that sum where the group's rows start
         self._first = sum(len(shares[group].places) for group in sorted(shares) if group < number)
         self._places = np.empty(0, np.int64) if own is None else own.places
         self._done: list[tuple[Rows, Array]] = []
@@ -144,7 +144,7 @@ class _DualSteps:
         self._costs = 0.0
 
     def take(self, places: NDArray[np.int64], piece: Block) -> None:
-        """The steps of some rows."""
+        """Make the steps of some rows."""
         operand, risk = self._operand, self._operand.risk
         loss = risk.loss
         assert isinstance(loss, AbstractCoordinateLoss)
@@ -154,7 +154,7 @@ class _DualSteps:
             (known,) = np.nonzero(self._places[there] == places)
             at = self._first + there[known]
             duals[known] = self._before.duals[at]
-            # they are in the piece now
+            # the piece counts them now
             self._before.duals[at] = 0.0
         basis = LandmarkBasis(operand.kernel, piece.features.astype(operand.dtype))
         kernels = np.ascontiguousarray(basis.values(basis.landmarks))
@@ -162,8 +162,7 @@ class _DualSteps:
         predictions += (kernels @ duals.astype(operand.dtype)).astype(np.float64)
         predictions /= operand.strength
         predictions += risk.offset
-        weights = risk.weights(piece)
-        costs = np.ones(piece.n_rows) if weights is None else np.ascontiguousarray(weights)
+        costs = np.ascontiguousarray(risk.all_weights(piece))
         targets = risk.targets(piece).astype(np.float64)
         loop = kernel_turn_loop(loss, operand.dtype)
         scale = 1.0 / operand.strength
@@ -172,16 +171,16 @@ class _DualSteps:
         self._costs += float((duals @ risk.offset).sum())
         (kept,) = np.nonzero(duals.any(axis=1))
         if not len(kept) + self._n_others + sum(map(len, self._found)):
-            # a model that needs no row has one
+            # a model without support keeps one row
             kept = np.zeros(1, np.intp)
         self._done.append((piece.features[kept], duals[kept]))
         self._found.append(places[kept])
         support = self._n_others + sum(len(one) for one in self._found)
         if support > operand.max_support:
             raise InputError(
-                f"more than {operand.max_support:,} training rows have a coefficient other than 0",
+                f"more than {operand.max_support:,} training rows have nonzero coefficients",
                 where="max_support",
-                hint="set a larger max_support, which takes memory and time, a larger nu, loss='hinge' or "
+                hint="set a larger max_support, at more memory and time, a larger nu, loss='hinge' or "
                 "'epsilon_insensitive', which need fewer rows, or features='nystroem'",
             )
 
@@ -195,7 +194,7 @@ class _DualSteps:
 
 
 class _Sum:
-    """f = sum_i a_i k(x_i, .) over some rows, times nu n; ``duals`` may be changed."""
+    """nu n f = sum_i a_i k(x_i, .) over some rows; ``duals`` may be modified."""
 
     def __init__(self, operand: KernelOperand, parts: list[tuple[Rows, Array]]) -> None:
         there = [(rows, duals) for rows, duals in parts if len(duals)]
@@ -217,10 +216,10 @@ class _Sum:
 class KernelSDCA(SDCA):
     """Dual coordinate ascent on f = sum_i a_i k(x_i, .) / (nu n) with the norm |f|^2 of the kernel's space.
 
-    A stage is one pass, or up to 32 over less than 5,462 rows. It is not accelerated, since u would keep
-    every row that was ever in the model. All processes know the support, the at most ``max_support`` rows
-    with a_i other than 0. In its turn a group takes 256 rows at a time: it computes f at them from the
-    support, then makes their steps on the matrix of their own kernels. No other kernel values exist.
+    A stage is one pass, or up to 32 with fewer than 5,462 rows. It is not accelerated, since u would keep
+    every row that was ever in the model. All processes keep the support, the at most ``max_support`` rows
+    with nonzero a_i. In its turn a group processes 256 rows at a time: it computes f at them from the
+    support, then makes their steps with their kernel matrix. No other kernel values exist.
     """
 
     least_passes = 1
@@ -271,7 +270,7 @@ class KernelSDCA(SDCA):
 
 
 def _shares_of(state: SDCAState, strength: float) -> dict[int, Share]:
-    """The support of a state by groups."""
+    """The support of a state, by groups."""
     shares = {}
     for group in np.unique(state.support[:, 0]).tolist():
         (own,) = np.nonzero(state.support[:, 0] == group)
@@ -305,10 +304,10 @@ def _kernel_turn(kernels, predictions, targets, costs, scale, duals, parameters)
 
 @cache
 def kernel_turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
-    """One exact step in the dual variables of each of some rows, by the matrix of their kernels.
+    """Compile one exact step in the dual variables of each of some rows, given their kernel matrix.
 
-    The compiled function takes the matrix (n, n), f at the rows (n, k) and targets (n, k), costs (n,),
-    1 / (nu n), the dual variables (n, k) and the loss's dual parameters; it changes f and the variables.
+    It takes the matrix (n, n), f at the rows (n, k), targets (n, k), costs (n,), 1 / (nu n), the dual
+    variables (n, k) and the loss's dual parameters; f and the variables are updated in place.
     """
     names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
     arguments = argument_types("x[:, :] f8[:, :]! f8[:, :] f8[:] f8 f8[:, :]! parameters", **names)

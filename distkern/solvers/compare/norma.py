@@ -1,7 +1,7 @@
 """NORMA: stochastic functional gradients (Dai et al. 2014, Table 2; Kivinen, Smola and Williamson 2004).
 
-Over explicit features z, f = sum_i a_i k(x_i, .) is w, and k(x, y) = z(x) z(y)'. The paper is at the left,
-ours, with batches of B rows, at the right:
+Over explicit features z, f = sum_i a_i k(x_i, .) is w, and k(x, y) = z(x) z(y)'. The paper is on the left,
+our code, with batches of B rows, on the right:
 
     f_1 <- 0                                      AbstractExplicit.init
     for t = 1, 2, ...                             NORMASteps.step, of the batches of BatchLoop.consume
@@ -61,7 +61,7 @@ class NORMAState(CountingState):
     Attributes
     ----------
     landmarks : rows of the expansion, the oldest first, or the landmarks of Nystroem features
-    places : positions of the rows of the expansion among all rows
+    places : positions of the expansion's rows among all rows
     step : t
     """
 
@@ -100,14 +100,14 @@ class NORMA(AbstractStreamed[NORMAState]):
 
     gamma_t = gamma_1 (1 - (t - 1) / T) for the T steps of the run (Zamani and Glineur 2023). The paper
     (Kivinen, Smola and Williamson 2004) has gamma_1 / sqrt(t), which is ``step_decay`` 1 and falls too early
-    for several passes. Over explicit features k is their product, and w is what changes. A stage is one pass
-    over all rows in random order, and the model is the last iterate. With the kernel itself see
+    for several passes. Over explicit features k is their product, and steps change w. A stage is one pass
+    over all rows in random order, and the model is the last iterate. For the kernel itself see
     :class:`~distkern.solvers.compare.kernel_norma.KernelNORMA`.
 
     Raises
     ------
     InputError
-        If a number is out of range, or the first step would turn f round: gamma_1 nu > 1.
+        If a number is out of range, or the first step would reverse the sign of f: gamma_1 nu > 1.
     """
 
     nu: float = parameter(1e-4, NOT_NEGATIVE, help="weight of |f|^2 / 2 against the mean loss")
@@ -115,7 +115,7 @@ class NORMA(AbstractStreamed[NORMAState]):
         None,
         POSITIVE,
         NOTHING,
-        help="gamma_1; none: 2 / the loss's curvature, or 4 where its slope jumps, for k(x, x) <= 1",
+        help="gamma_1; none: 2 / the loss's curvature, or 4 if its slope jumps, for k(x, x) <= 1",
     )
     step_decay: float | None = parameter(
         None,
@@ -153,21 +153,23 @@ class NORMA(AbstractStreamed[NORMAState]):
         super().__post_init__()
         if self.first_step * self.nu > 1.0:
             raise InputError(
-                f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
+                f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would reverse f",
                 where="step_size",
                 hint=f"use {1.0 / self.nu:.3g} or less",
             )
 
     @property
     def first_step(self) -> float:
-        """gamma_1 of rows of weight 1: by default 2 / the loss's curvature, or 4 where its slope jumps; the
-        default is divided by the largest weight."""
+        """gamma_1 for rows of weight 1: by default 2 / the loss's curvature, or 4 if its slope jumps.
+
+        :meth:`rule` divides the default by the largest weight.
+        """
         curvature = self.risk.loss.curvature
         usual = 2.0 / curvature if math.isfinite(curvature) else 4.0
         return usual if self.step_size is None else self.step_size
 
     def rule(self, problem: Problem) -> FallingSteps:
-        """The rule of the step sizes gamma_t."""
+        """The step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
         done = 0 if self.before is None else int(self.before.solver_state["step"])
         most = problem.max_relative_weight if self.step_size is None else 1.0
@@ -177,6 +179,6 @@ class NORMA(AbstractStreamed[NORMAState]):
         return f"step_size={self.first_step / 10:.3g}"
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        # places of old rows differ from the places of all rows that are read
+        # places of old rows differ from those of the rows read
         n_old = len(w) if self.features.finds_rows else 0
         return {"places": np.arange(-n_old, 0), "step": 0}

@@ -1,7 +1,7 @@
 """Random block coordinate descent over features (Dai et al. 2014, Table 2; Richtarik and Takac 2014).
 
 F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i), whose gradient in block j of the coefficients has the Lipschitz
-constant L_j. The paper is at the left, ours at the right:
+constant L_j. The paper is on the left, our code on the right:
 
     w <- 0                                        AbstractExplicit.init
     repeat:                                       RBCD.steps: a message for each step
@@ -57,8 +57,8 @@ class RBCDState(CountingState):
     Attributes
     ----------
     decrease : decrease of the objective in the last stage; infinite before the first
-    is_slow : whether further stages would hardly lower it, by the rate of the last two
-    upper : bound of its distance to the minimum where ``is_slow``; else infinite
+    is_slow : whether further stages would hardly lower it, extrapolating the last two
+    upper : bound of its distance to the minimum if ``is_slow``, else infinite
     """
 
     decrease: float
@@ -70,21 +70,21 @@ class RBCDState(CountingState):
 class RBCD(AbstractExplicit[RBCDState]):
     """Block coordinate descent over random, Nystroem or linear features, each step over all rows.
 
-    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. A step draws a
+    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k) for k outputs. A step draws a
     block j of c consecutive coefficients and does
 
         w_j <- w_j - H_j^-1 (Z_j' S l'(f) / n + nu w_j),    H_j = L_j I,  L_j = lambda_max(B_j),
 
     (Richtarik and Takac 2014), where B_j = curvature Z_j' S Z_j / n + nu I bounds the Hessian in the block;
-    with ``precondition`` H_j = B_j itself, whose bound is never worse. Every step lowers the objective. The
-    B_j of all blocks are made in one pass at the start, r c numbers, and kept by the driver. Predictions f
-    stay with their rows: a step sends them the change of the block before and gets the gradient, so that
-    features are made twice for each block. ``order`` "shuffled" takes every block once a stage, a deviation
-    from the paper, whose draws are independent.
+    with ``precondition``, H_j = B_j itself, whose bound is never worse. Every step lowers the objective. One
+    pass at the start sums the B_j of all blocks, r c numbers held by the driver. Predictions f stay with
+    their rows: a step sends them the change of the previous block and receives the gradient, so that features
+    are built twice for each block. ``order`` "shuffled" visits every block once a stage, a deviation from the
+    paper, whose draws are independent.
 
-    A run ends where stages lower the objective so slowly that, falling on at their rate, it would lose less
-    than tol of f(0) - f. There the rows give the gradient g of all blocks once more, for the bound
-    :func:`~distkern.solvers.bounds.gradient_bound` of what is left, |g|^2 / (2 nu) without a constant.
+    A run ends when stages lower the objective so slowly that, at the rate of the last two, it would fall by
+    less than tol of f(0) - f in all further ones. The rows then return the gradient g of all blocks, for the
+    bound :func:`~distkern.solvers.bounds.gradient_bound` of the distance, |g|^2 / (2 nu) without a constant.
 
     Raises
     ------
@@ -97,14 +97,14 @@ class RBCD(AbstractExplicit[RBCDState]):
     )
     block_size: int = parameter(256, Whole(), help="c, coefficients of a step")
     precondition: bool = parameter(
-        True, FLAG, help="H_j is a bound of the block's second derivatives, and not their largest eigenvalue"
+        True, FLAG, help="H_j bounds the block's second derivatives instead of their largest eigenvalue"
     )
-    stages: int = parameter(30, Whole(), help="at most this many, each of as many steps as there are blocks")
+    stages: int = parameter(30, Whole(), help="at most this many, each with one step per block")
     tol: float = parameter(
         1e-4,
         NOT_NEGATIVE,
         help="stop once the objective would fall by less than this share of f(0) - f in all further stages, "
-        "by the rate of the last two",
+        "extrapolating the last two",
     )
     order: str = parameter(
         "shuffled",
@@ -118,9 +118,9 @@ class RBCD(AbstractExplicit[RBCDState]):
     makes_blocks = True
     states, updates = RBCDState, UpdateRule()
     hints: ClassVar[Mapping[Trouble, str]] = {
-        Trouble.DIVERGED: "set a larger nu than {nu:g}, and look for features that are very large"
+        Trouble.DIVERGED: "set a larger nu than {nu:g}, and check for very large features"
     }
-    # its predictions stay with all rows, so that no sample is tried
+    # no trials, since predictions stay with all rows
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", CURVED_LOSSES.where(SUPERVISED)),
@@ -131,13 +131,13 @@ class RBCD(AbstractExplicit[RBCDState]):
         super().__post_init__()
         if not math.isfinite(self.risk.loss.curvature):
             raise InputError(
-                f"{self.risk.loss.name!r} has a slope that jumps, so no step of block descent is safe",
+                f"{self.risk.loss.name!r} has a slope that jumps, so steps of block descent may diverge",
                 where="loss",
                 hint=f"use one of: {', '.join(CURVED_LOSSES.where(takes(self.risk.loss.target_kind)))}",
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        # in an update w as the rows are sent it
+        # in an update, w as sent to the rows
         own = {} if self.before is None else {"coefficients": w.astype(problem.dtype).astype(np.float64)}
         return {"decrease": math.inf, "is_slow": False, "upper": math.inf, **own}
 
@@ -159,7 +159,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             gradients: tuple[Array, ...] = yield Message(BlockMessage(change, run))
             slopes = reduce(operator.add, gradients)
             step = solves[block](slopes / problem.n_rows + nu[run] * w[run])
-            # the rows are sent what the coefficients change by
+            # the rows receive the change of the coefficients
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
             change = run, narrow
@@ -187,32 +187,32 @@ class RBCD(AbstractExplicit[RBCDState]):
     def stopped(self, state: RBCDState) -> str:
         if not state.is_slow or self.converged(state):
             return ""
-        return f"settled: stages lower the objective by less than {self.tol:g} of what they have"
+        return f"settled: stages lower the objective by less than {self.tol:g} of its decrease"
 
     def figures(self, state: RBCDState) -> dict[str, float]:
         return {"decrease": state.decrease, "bound": state.upper}
 
     def _is_slow(self, fallen: float, now: float, before: float) -> bool:
-        """Whether the sum of all further decreases is small, if each is the same share of the last."""
+        """Whether the sum of all further decreases is small, extrapolated geometrically."""
         # d + q d + q^2 d + ... for q = d / before
         return now <= 0.0 or (now < before and now / (1.0 - now / before) <= self.tol * fallen)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        # the steps measure the training rows, but for the model that is updated or shifted
+        # the steps measure the training rows, except for an updated or shifted model
         own = [each for each in super().passes(problem, footprint) if each.step.name != "measure"]
         if self.shifts_offset or self.at_model is not None:
             own.append(Outline(self.measuring(problem, None, footprint)))
         return [*own, Outline(gram_pass(problem, footprint, self.block_size, None))]
 
     def _order(self, n_blocks: int, seed: int, stage: int) -> NDArray[np.int64]:
-        """The blocks of a stage."""
+        """The order of blocks in a stage."""
         generator = stream(seed, Purpose.VISIT_ORDER, _ORDER, stage)
         if self.order == "iid":
             return generator.integers(0, n_blocks, n_blocks)
         return generator.permutation(n_blocks)
 
     def preconditioner(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[Made]:
-        """H_j^-1 of each block, and the root of the mean of |z|^2 beside a constant."""
+        """Return H_j^-1 of each block, and the root of the mean of |z|^2 beside a constant."""
         operand = GramOperand(basis, self.risk, self.block_size)
         footprint = self.footprint(problem, basis.size)
         grams: BlockGrams = yield gram_pass(problem, footprint, self.block_size, operand)
@@ -226,13 +226,13 @@ class RBCD(AbstractExplicit[RBCDState]):
         outputs, size = self.risk.n_outputs, footprint.size
         width = min(self.block_size, size)
         n_blocks, groups = -(-size // width), len(groups_of(problem.block_rows))
-        # a round makes two blocks; any block of Nystroem features takes the kernels at all landmarks
+        # a round builds two blocks; any block of Nystroem features needs the kernels at all landmarks
         share = 1.0 if footprint.block_size >= size else width / size
         operations = 2 * (share * footprint.operations + EXPONENTIAL * width)
         return Rounds(
             "block steps",
             PredictionResident,
-            # the solver adds groups up, so that the order of sums never changes
+            # the solver sums over groups in a fixed order
             operator.add,
             operand,
             n_rounds=n_blocks + 1,
@@ -257,7 +257,7 @@ Made: TypeAlias = tuple[list[Solve], float | None]
 
 @dataclass(frozen=True)
 class RBCDOperand:
-    """Operand with which every process is opened."""
+    """Operand of every process."""
 
     basis: AbstractBasis
     risk: Risk
@@ -270,7 +270,7 @@ class BlockMessage:
     Attributes
     ----------
     change : a run of coefficients and their change (run, n_outputs), in the dtype of the basis
-    wanted : the run whose gradient is wanted; None for the losses and errors
+    wanted : the run whose gradient to return; None for losses and errors
     """
 
     change: tuple[slice, Floats] | None
@@ -282,7 +282,7 @@ Answer: TypeAlias = tuple[Array | Sums, ...]
 
 
 class PredictionResident(GroupResident):
-    """Keeps f, (n_rows, n_outputs) float64, of the rows of some groups."""
+    """Keeps f, (n_rows, n_outputs) float64, for the rows of some groups."""
 
     keeps = "predictions"
 
@@ -296,7 +296,7 @@ class PredictionResident(GroupResident):
                     self._move(block, predictions, message.change)
 
     def _visit(self, number: int, message: BlockMessage) -> Array | Sums:
-        """Bring a group's predictions up to date, then take its sums, in one reading."""
+        """Update a group's predictions, then compute its sums, reading rows once."""
         risk = self.operand.risk
         sums, gradient = Sums.none(risk), None
         for block, predictions in self.blocks(number):

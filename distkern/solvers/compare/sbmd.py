@@ -1,8 +1,8 @@
 """Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2013).
 
-F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i) has its coefficients in b blocks, with the Bregman distance V_j
-in block j. The paper is at the left, ours, with batches of B rows and V_j(v, w) = (v - w)' P_j (v - w) / 2,
-at the right:
+F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i) has its coefficients in b blocks, with the Bregman distance V_j in
+block j. The paper is on the left, our code, with batches of B rows and V_j(v, w) = (v - w)' P_j (v - w) / 2,
+on the right:
 
     w <- 0                                        AbstractExplicit.init
     for t = 0, 1, ...                             BlockSteps.step, of the batches of BatchLoop.consume
@@ -48,7 +48,7 @@ _ORDER = 7
 
 @dataclass(frozen=True, kw_only=True)
 class SBMDState(CountingState):
-    """The iterate after a stage, the sum of all so far, and the model.
+    """The iterate after a stage, the sum of all iterates so far, and the model.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ class SBMDState(CountingState):
 
 
 class BlockSteps(BatchLoop):
-    """The steps of a stage, each in a block of coefficients that is drawn uniformly.
+    """The steps of a stage, each in a uniformly drawn block of coefficients.
 
     Step t has size first / (1 + decay t), iterate t the weight t^power in the average. ``solves`` are the
-    maps g -> P_j^-1 g of the blocks, empty where P_j = I.
+    maps g -> P_j^-1 g of the blocks, empty if P_j = I.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class BlockSteps(BatchLoop):
     ) -> None:
         super().__init__(solver, problem, state, basis, preconditioner)
         self._solves, bend = preconditioner
-        # state.coefficients are the average, and steps go on from the iterate
+        # state.coefficients is the average, but steps continue from the iterate
         self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
         self._averaging = solver.averaging
@@ -94,7 +94,7 @@ class BlockSteps(BatchLoop):
         block = int(self._draws.integers(len(self._runs)))
         run, w = self._runs[block], self.w
         gradient = self.penalty[run] * w[run] + self.gradient(batch, self.narrow, run)
-        # the block has not changed since it was drawn last
+        # the block has not changed since its last draw
         self._weighted_sum[run] += (self._total - self._stamps[block]) * w[run]
         self._stamps[block] = self._total
         if self._solves:
@@ -123,30 +123,30 @@ class BlockSteps(BatchLoop):
 class SBMD(AbstractStreamed[SBMDState]):
     """Stochastic block mirror descent over random, Nystroem or linear features, in the Euclidean norm.
 
-    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. Step t takes a
-    batch of B rows and one of b blocks of consecutive coefficients, drawn uniformly, and does
+    Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k) for k outputs. Step t takes a batch of B rows
+    and one of b blocks of consecutive coefficients, drawn uniformly, and does
 
         w_j <- w_j - gamma_t P_j^-1 (Z_j' S l'(Z w) / B + nu w_j),
         gamma_t = gamma_0 / (1 + gamma_0 m t / (2 b)),
 
-    (Dang and Lan 2013, with v' P_j v / 2 for the Bregman distance of a block), which for large t is
-    2 b / (m t): b times the steps of strongly convex gradient descent, as a block is met every b steps.
+    (Dang and Lan 2013, with v' P_j v / 2 for the Bregman distance of a block). For large t, gamma_t is
+    2 b / (m t): b times the steps of strongly convex gradient descent, since a block is drawn every b steps.
 
-    With ``precondition`` P_j = c Z_j' S Z_j / n + (nu + a_j) I, over all n rows, bounds the Hessian in the
-    block, c the loss's curvature. gamma_0 is 1/2, and a_j = gamma_0 c q_j max_i s_i |z(x_i)|^2 / (2 B) keeps
-    steps on few rows stable, q_j the block's share of mean_i s_i |z(x_i)|^2; m = nu / (nu + mean_j a_j) is
-    the least that the objective is bent by in this metric where the loss is bent by c. Without, P_j = I and
-    m = nu, as in the paper, and gamma_0 = 1 / L with L = c max_i s_i |z(x_i)|^2 + nu. For a loss whose slope
-    jumps c is taken for 1.
+    With ``precondition``, P_j = c Z_j' S Z_j / n + (nu + a_j) I, over all n rows, bounds the Hessian in the
+    block, with c the loss's curvature. gamma_0 is 1/2, and a_j = gamma_0 c q_j max_i s_i |z(x_i)|^2 / (2 B)
+    keeps steps on few rows stable, with q_j the block's share of mean_i s_i |z(x_i)|^2; m = nu / (nu + mean_j
+    a_j) is the least curvature of the objective in this metric where the loss has curvature c. Without, P_j =
+    I and m = nu, as in the paper, and gamma_0 = 1 / L with L = c max_i s_i |z(x_i)|^2 + nu. A loss whose
+    slope jumps gets c = 1.
 
-    The model is the average of the iterates, weighted with t^``averaging``, of which a block's share is added
-    up when the block is met. Rows are drawn without replacement unless ``order`` is "iid"; a batch ends with
-    its block of rows.
+    The model is the average of the iterates, weighted by t^``averaging``; a block's share is added when the
+    block is drawn. Rows are drawn without replacement unless ``order`` is "iid"; a batch ends with its block
+    of rows.
 
     Raises
     ------
     InputError
-        If a number is out of range, or ``precondition`` is asked for more than 8192 features.
+        If a number is out of range, or ``precondition`` is set for more than 8192 features.
     """
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
@@ -154,17 +154,17 @@ class SBMD(AbstractStreamed[SBMDState]):
         None,
         Whole(),
         NOTHING,
-        help="B, rows of a step; none: 512 or n / 16, if that is less, with a preconditioner, 4 without",
+        help="B, rows of a step; none: with a preconditioner 512 or n / 16 if that is less, 4 without",
     )
     block_size: int = parameter(512, Whole(), help="coefficients of a step")
     step_size: float | None = parameter(
-        None, POSITIVE, NOTHING, help="gamma_0; none: by the loss and the features"
+        None, POSITIVE, NOTHING, help="gamma_0; none: from the loss and the features"
     )
     precondition: bool | None = parameter(
         None,
         FLAG,
         NOTHING,
-        help="divide steps by a bound of the block's second derivatives; none: for up to 8192 features, "
+        help="precondition steps by a bound of the block's second derivatives; none: up to 8192 features, "
         "unless batch_size is below 16",
     )
     stages: int = parameter(20, Whole(), help="the model is measured after each")
@@ -204,7 +204,7 @@ class SBMD(AbstractStreamed[SBMDState]):
     def preconditioner(
         self, problem: Problem, state: SBMDState, basis: AbstractBasis
     ) -> Steps[tuple[list[Solve], float]]:
-        """P_j^-1 of each block, and m."""
+        """Return P_j^-1 of each block, and m."""
         if not self.preconditioned(basis.size):
             return [], self.nu
         operand = GramOperand(basis, self.risk, self.block_size)

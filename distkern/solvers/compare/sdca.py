@@ -1,6 +1,6 @@
 """Stochastic dual coordinate ascent on features (Dai et al. 2014, Table 2; Shalev-Shwartz, Zhang 2013).
 
-P and D are those of :class:`SDCA`, and z_i = z(x_i). The paper is at the left, ours at the right:
+:class:`SDCA` defines P and D; z_i = z(x_i). The paper is on the left, our code on the right:
 
     a <- 0;  w <- 0                               AbstractExplicit.init; Duals, which stay with their rows
     repeat:                                       SDCA.steps: a turn for each group of rows
@@ -11,7 +11,7 @@ P and D are those of :class:`SDCA`, and z_i = z(x_i). The paper is at the left, 
         w <- w + d z_i / (nu n)                   there; Turned.w goes to the next group
     until P(w) - D(a) <= tol (P(0) - P(w))        SDCA.bound, AbstractExplicit.converged
 
-Where that takes many passes, a stage minimises P(w) + kappa/2 |w - u|^2, with the u of SDCA.after.
+If that takes many passes, a stage minimises P(w) + kappa/2 |w - u|^2, with the u of SDCA.after.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
 
 _PIECE_BYTES = 4 * 2**20
-#: steps of a stage, about, and its most passes
+#: approximate steps of a stage, and its most passes
 _STEPS, _MOST_PASSES = 8192, 32
 
 
@@ -56,10 +56,10 @@ class SDCAState(CountingState):
     coefficients : (r, k), w
     nearby : (r, k), u, the centre of the next stage's proximal term; without rows for kernels at rows
     dual_sum : (r, k), v = sum_i a_i z(x_i) / n; without rows for kernels at rows
-    support : (r, 2) group and place in it of the rows at which kernels are; without rows for other features
+    support : (r, 2) group and position of the rows of kernels; without rows for other features
     dual : the largest D(a) so far
     mean_square : mean of |z(x_i)|^2; 0 before the first stage
-    lowered : by how much another offset of classes has lowered P at the end
+    lowered : decrease of P by the final offset of classes
     """
 
     nearby: NDArray[np.float64]
@@ -83,25 +83,25 @@ class SDCA(AbstractExplicit[SDCAState]):
 
         D(a) = -mean_i (s_i l)*(-a_i) - nu/2 |w(a)|^2,    w(a) = sum_i a_i z(x_i) / (nu n),
 
-    for every output by itself. A step sets a_i to its exact maximum, in closed form (for the logistic loss by
-    Newton's method in one variable), and adds what it changes to w. a stays with its rows, k numbers each. A
-    pass takes the groups of rows one after the other in random order, and within a group its blocks and
-    their rows: the process that has a group is sent w, makes the steps of its rows, and sends w on. So every
-    row has one step a pass (the paper's SDCA-Perm, but for the order of the groups), and processes take
-    turns, as the steps are sequential. A stage is p = 2 passes, or up to 32 over less than 3,277 rows.
+    for each output separately. A step sets a_i to its exact maximum, in closed form (for the logistic loss by
+    Newton's method in one variable), and updates w. a stays with its rows, k numbers each. A pass visits the
+    groups of rows in random order, and within a group its blocks and their rows: the process that holds a
+    group receives w, makes the steps of its rows, and sends w on. So every row has one step a pass (the
+    paper's SDCA-Perm, up to the order of groups), and processes take turns, since steps are sequential. A
+    stage is p = 2 passes, or up to 32 with fewer than 3,277 rows.
 
-    Where nu n is small beside |z|^2, steps of rows that are alike undo each other, and a pass achieves
-    little. So stages follow Shalev-Shwartz and Zhang's accelerated method (Accelerated proximal
-    stochastic dual coordinate ascent for regularized loss minimization, Mathematical Programming 155, 2016):
-    the passes of one work on P(w) + kappa/2 |w - u|^2, whose w(a) = (kappa u + sum_i a_i z(x_i) / n) /
-    (nu + kappa). There (nu + kappa) n = 2/p c mean |z|^2, c the curvature of the loss or 1 if that is less,
-    unless nu n is larger and kappa = 0. Then u goes beyond w by (1 - q) / (1 + q) of the way that w came,
-    q^2 = nu / (nu + kappa), but stays at w if P has risen (O'Donoghue and Candes, Adaptive restart for
-    accelerated gradient schemes, Foundations of Computational Mathematics 15, 2015).
+    If nu n is small relative to |z|^2, steps of similar rows undo each other, and a pass achieves little. So
+    stages follow Shalev-Shwartz and Zhang's accelerated method (Accelerated proximal stochastic dual
+    coordinate ascent for regularized loss minimization, Mathematical Programming 155, 2016): a stage works on
+    P(w) + kappa/2 |w - u|^2, with w(a) = (kappa u + sum_i a_i z(x_i) / n) / (nu + kappa). There (nu + kappa)
+    n = 2/p c mean |z|^2, c the smaller of 1 and the loss's curvature, unless nu n is larger and kappa = 0.
+    Then u extrapolates w by (1 - q) / (1 + q) of its last change, q^2 = nu / (nu + kappa), but stays at w if
+    P has risen (O'Donoghue and Candes, Adaptive restart for accelerated gradient schemes, Foundations of
+    Computational Mathematics 15, 2015).
 
-    The duality gap P(w) - max D(a) over the stages so far bounds what P lacks to its minimum, whatever u is;
-    it ends the run, and the run reports a gap that has not closed. With the logistic loss P has the offset at
-    which the run began; the shift at the end only lowers it. With the kernel itself as features see
+    The duality gap P(w) - max D(a) over the stages so far bounds the distance of P to its minimum for any u.
+    It ends the run, and a gap that has not closed is reported. With the logistic loss P has the initial
+    offset; the shift at the end only lowers it. For the kernel itself as features see
     :class:`~distkern.solvers.compare.kernel_sdca.KernelSDCA`.
 
     Raises
@@ -114,7 +114,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     stages: int = parameter(
         20,
         Whole(),
-        help="at most this many, each two passes over the rows, with features='kernel' one; more of few rows",
+        help="at most this many, each two passes over the rows, one with features='kernel'; more if few",
     )
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once the duality gap is at most this share of f(0) - f"
@@ -125,14 +125,14 @@ class SDCA(AbstractExplicit[SDCAState]):
     cost_of_pass = "n r (d + 3 k), by one process after the other; n r (d + k) for the duality gap"
     memory = "k numbers a row where the row is; 3 r k numbers"
     searched: ClassVar[Mapping[str, Choices]] = {
-        # with less the gap is still wide after the stages that there are
+        # with smaller values the gap stays wide after all stages
         "nu": Choices(1e-5, (1.0, 0.3, 0.1, 0.03, 0.01), -1, 1e-9),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
-    #: passes over the rows that a stage makes, at least
+    #: least passes of a stage over the rows
     least_passes: ClassVar[int] = 2
     states = SDCAState
-    updates = UpdateRule(refusal="its dual variables, one for each row, are not kept with it")
+    updates = UpdateRule(refusal="its dual variables, one for each row, are not saved with it")
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}",
         Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",
@@ -180,7 +180,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         w = np.ascontiguousarray(w.T)
         dual_sum, q = strength * w - kappa * u, math.sqrt(self.nu / strength)
         own = {
-            # how far beyond w, if P has not risen
+            # share of the extrapolation, if P has not risen
             "nearby": (1.0 - q) / (1.0 + q),
             "dual_sum": dual_sum,
             "dual": -costs / n - 0.5 / self.nu * float(np.square(dual_sum).sum()),
@@ -189,7 +189,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         return Ended(Model(basis, w, risk), passes * n, own)
 
     def after(self, state: SDCAState, figures: Figures, ended: Ended) -> Mapping[str, Any]:
-        # D of the model 0 is 0, so that the largest is never below
+        # D of the model 0 is 0, so the largest is at least 0
         own = {**ended.solver_state, "dual": max(ended.solver_state["dual"], state.dual)}
         if "nearby" in own:
             w = ended.model.coefficients
@@ -217,8 +217,8 @@ class SDCA(AbstractExplicit[SDCAState]):
             return ""
         share = 100 * state.gap / abs(state.objective)
         return (
-            f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
-            f"it, with tol={self.tol:g} of f(0) - f: {self.hint(Trouble.UNFINISHED)}"
+            f"the duality gap, which bounds the objective's distance to its minimum, is {share:.2g} % of the "
+            f"objective, with tol={self.tol:g} of f(0) - f: {self.hint(Trouble.UNFINISHED)}"
         )
 
     def figures(self, state: SDCAState) -> dict[str, float]:
@@ -233,7 +233,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         passes = self._passes(problem)
         n_rounds = passes * len(groups_of(problem.block_rows))
         numbers = self.numbers(problem, size)
-        # in each round one group has its turn; more passes than two are of few rows
+        # one group takes its turn in each round; more than two passes are over few rows
         operations = footprint.operations + EXPONENTIAL * numbers * outputs
         operations *= self.least_passes / n_rounds
         rows = min(self._piece_rows(problem, footprint), problem.most_rows)
@@ -259,15 +259,15 @@ class SDCA(AbstractExplicit[SDCAState]):
 
 @dataclass(frozen=True)
 class SDCAOperand:
-    """Operand with which every process is opened.
+    """Operand of every process.
 
     Attributes
     ----------
     basis : z
     risk : risk of a loss with single dual coordinates
-    seed : what the order of rows depends on
+    seed : seed of the order of rows
     block_rows : rows of the blocks of each group
-    piece_rows : rows whose features exist at a time
+    piece_rows : rows whose features exist at once
     """
 
     basis: AbstractBasis
@@ -279,11 +279,11 @@ class SDCAOperand:
 
 @dataclass(frozen=True)
 class Turn:
-    """A round: the rows of one group make their steps.
+    """A round: one group takes its turn.
 
     Attributes
     ----------
-    group : whose turn it is
+    group : the group
     epoch : number of the pass
     scale : factor of a_i z(x_i) in w
     w : (k, r) before the turn
@@ -297,13 +297,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Turned:
-    """The answer of the process that has the group.
+    """The answer of the process that holds the group.
 
     Attributes
     ----------
-    w : (k, r) after it
-    costs : the sum of (s_i l)*(-a_i) over the group and the outputs
-    squares : the sum of |z(x_i)|^2 over the group
+    w : (k, r) after the turn
+    costs : sum of (s_i l)*(-a_i) over the group and the outputs
+    squares : sum of |z(x_i)|^2 over the group
     """
 
     w: Array
@@ -312,7 +312,7 @@ class Turned:
 
 
 class Duals(AbstractTurns):
-    """Keeps a, (n_rows, n_outputs) float64, of the rows of some groups."""
+    """Keeps a, (n_rows, n_outputs) float64, for the rows of some groups."""
 
     keeps, key = "duals", 5
 
@@ -336,19 +336,19 @@ class Duals(AbstractTurns):
 
 
 def dual_cost(dual: Any, target: Any, cost: Any, parameters: Any) -> Any:
-    """Stands for a loss's own."""
+    """Placeholder for the loss's method."""
     raise NotImplementedError
 
 
 def dual_minimum(prediction: Any, square: Any, dual: Any, target: Any, cost: Any, parameters: Any) -> Any:
-    """Stands for a loss's own."""
+    """Placeholder for the loss's method."""
     raise NotImplementedError
 
 
 def _turn(data, indices, indptr, targets, costs, scale, offset, duals, w, parameters):  # type: ignore[no-untyped-def]
     n_rows, outputs = targets.shape
     total = squares = 0.0
-    # a row in the precision of w, once for all outputs
+    # convert a row to the precision of w once for all outputs
     most = 1
     for t in range(n_rows):
         most = max(most, indptr[t + 1] - indptr[t])
@@ -357,7 +357,7 @@ def _turn(data, indices, indptr, targets, costs, scale, offset, duals, w, parame
         first, n_entries = indptr[t], indptr[t + 1] - indptr[t]
         for entry in range(n_entries):
             row[entry] = data[first + entry]
-        # apart: where a loop also stores, the order of its sum depends on where arrays lie
+        # a separate loop: with stores in it, the order of its sum would depend on memory alignment
         square = 0.0
         for entry in range(n_entries):
             square += row[entry] * row[entry]
@@ -383,12 +383,11 @@ def _turn(data, indices, indptr, targets, costs, scale, offset, duals, w, parame
 def turn_loop(
     loss: AbstractCoordinateLoss, dtype: np.dtype[Any], is_dense: bool
 ) -> Callable[..., tuple[float, float]]:
-    """One exact step in the dual variables of each of some rows, in their order.
+    """Compile one exact step in the dual variables of each of some rows, in their order.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece` (with its
-    weights as costs), the factor of a_i z(x_i) in w, the offset (k,) of predictions, the dual variables
-    (n, k) and w (k, r), both of which it changes, and the loss's dual parameters; it returns the sum of the
-    conjugates and that of |z(x_i)|^2.
+    It takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece` (with its weights as costs), the
+    factor of a_i z(x_i) in w, the offset (k,) of predictions, the dual variables (n, k) and w (k, r), both
+    updated in place, and the loss's dual parameters; it returns the sums of the conjugates and of |z(x_i)|^2.
     """
     names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
     arguments = argument_types(

@@ -10,21 +10,10 @@ import pytest
 from distkern.core.errors import InputError
 from distkern.data.formats import csv as csv_format
 from distkern.data.formats._columns import choose_columns
-from distkern.data.formats._files import expand
-from distkern.data.formats._notes import FileNotes
 from distkern.data.formats._rows import row_blocks
 from distkern.data.formats.base import ReadOptions
 from distkern.data.ingest import shard
-
-
-def read(path, **options):
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
-
-
-def written(tmp_path, text, name="a.csv"):
-    path = tmp_path / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
+from file_rows import read, read_with_notes, written
 
 
 def test_the_last_column_is_the_target(tmp_path):
@@ -83,7 +72,7 @@ def test_a_comma_in_a_quoted_name_separates_nothing(tmp_path, delimiter):
     np.testing.assert_array_equal(chunk.features, [[1, 2]])
 
 
-def test_quoted_labels_keep_what_they_say(tmp_path):
+def test_quoted_labels_keep_their_text(tmp_path):
     (chunk,) = read(written(tmp_path, 'x,kind\n1,"a,b"\n2,"say ""hi"""\n'))
     assert chunk.targets.tolist() == ["a,b", 'say "hi"']
 
@@ -102,7 +91,7 @@ def test_quoted_labels_keep_what_they_say(tmp_path):
         ("1,nan,a", r"row 2 \(line 3\), column 'y': the value is NaN"),
         ("-inf,2,a", r"row 2 \(line 3\), column 'x': the value is infinite"),
         ("1,1e999,a", "column 'y': the value is infinite"),
-        ('1,"2,a', r"line 3: a quotation mark that opens a field here is not closed"),
+        ('1,"2,a', r"line 3: a quotation mark opens a field here and is not closed"),
         (
             '1,2,"a\n4,5,"b',
             r"line 3: .* the next one in line 4 does not close it, as 'b' follows; .*--no-quotes",
@@ -204,13 +193,12 @@ def test_a_row_may_go_over_several_lines(tmp_path):
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=r"row 4 \(line 11\), column 'y': 'oops'"):
         read(path, target_kind="number", id="kind\nof row")
-    notes = FileNotes()
-    (chunk,) = read(path, id="kind\nof row", notes=notes)
+    (chunk,), notes = read_with_notes(path, id="kind\nof row")
     assert chunk.ids.tolist() == ["a\n\nb", 'c "d"\r\ne', "plain", "p"]
     assert chunk.lines.tolist() == [3, 7, 9, 11]
     assert chunk.features.tolist() == [[1], [2], [3], [4]]
     place = f"{path}, lines 3 to 5"
-    assert notes.told() == [
+    assert notes.lines() == [
         "1 blank line is no row",
         f"3 rows span several lines, the longest 3 ({place}), within quotation marks (--no-quotes makes each "
         "line a row)",
@@ -226,9 +214,9 @@ def test_names_that_come_again_are_no_row(tmp_path, monkeypatch):
     assert [line for chunk in chunks for line in chunk.lines] == [2, 5, 10]
     data = tmp_path / "b.csv"
     data.write_text("x,y\n1,no\nx,y\n2,yes\n\n3,no\nx,y\n")
-    told = []
-    assert shard(data, tmp_path / "d.zarr", notice=told.append).classes.tolist() == ["no", "yes"]
-    assert told == ["1 blank line is no row", "the header is repeated in 2 lines of the input, left out"]
+    notices = []
+    assert shard(data, tmp_path / "d.zarr", notice=notices.append).classes.tolist() == ["no", "yes"]
+    assert notices == ["1 blank line is no row", "the header is repeated in 2 lines of the input, left out"]
     with pytest.raises(InputError, match="line 3: the column name is repeated"):
         read(written(tmp_path, "x\na\nx\n"), target_kind="none")
 
@@ -261,7 +249,7 @@ def test_quotation_marks_that_stay_open_end_at_the_longest_line(tmp_path, monkey
     monkeypatch.setattr("distkern.data.formats._lines.LONGEST_LINE_BYTES", 10_000)
     monkeypatch.setattr("distkern.data.formats.csv.row_blocks", partial(row_blocks, block_bytes=1000))
     path = written(tmp_path, 'x,y\n1,2\n3,"4\n' + "5,6\n" * 100_000)
-    with pytest.raises(InputError, match=r"line 3: a quotation mark that opens a field here is not"):
+    with pytest.raises(InputError, match=r"line 3: a quotation mark opens a field here and is not"):
         read(path)
 
 
@@ -269,8 +257,7 @@ def test_quotation_marks_that_stay_open_end_at_the_longest_line(tmp_path, monkey
 def test_text_in_other_encodings(tmp_path, encoding, monkeypatch):
     word = "\u3042\u30bd" if encoding == "shift_jis" else "gr\u00f6\u00dfe"
     text = f"{word},y\n" + "".join(f"{row},{word}{row % 3}\n" for row in range(300))
-    path = tmp_path / "a.csv"
-    path.write_bytes(text.encode(encoding))
+    path = written(tmp_path, text.encode(encoding))
     for size in (7, 2**20):
         monkeypatch.setattr("distkern.data.formats.csv.row_blocks", partial(row_blocks, block_bytes=size))
         chunks = read(path, encoding=encoding)
@@ -282,8 +269,7 @@ def test_text_in_other_encodings(tmp_path, encoding, monkeypatch):
 
 
 def test_what_is_not_in_the_encoding_is_named_with_its_line(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes("x,y\n1,a\n2,\u00e9\n".encode("latin-1"))
+    path = written(tmp_path, "x,y\n1,a\n2,\u00e9\n".encode("latin-1"))
     for encoding, message in (
         ("ascii", "line 3: not text in ascii; give the --encoding"),
         ("utf-16", "line 1: not text in utf-16"),

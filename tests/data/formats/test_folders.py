@@ -54,11 +54,11 @@ def test_folders_are_read_to_the_bottom(tmp_path):
 
 
 def values(source, **options):
-    """Texts of an id and columns of all rows, in the order of the files, and what is told."""
+    """Texts of an id and columns of all rows, in the order of the files, and the notes."""
     notes, kinds = FileNotes(), ShardOptions().kinds()
     how = ReadOptions(notes=notes, kinds=kinds, **options)
     chunks = [*rows_of(expand([str(source)]), how)]
-    return np.concatenate([chunk.features for chunk in chunks]), chunks, kinds, notes.told()
+    return np.concatenate([chunk.features for chunk in chunks]), chunks, kinds, notes.lines()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -76,7 +76,7 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
             (folder / "part.csv").write_text(f"x,y\n{x},u\n{x},v\n")
         else:
             parquet.write_table(pa.table({"x": [x, x], "y": ["u", "v"]}), folder / "part.parquet")
-    found, chunks, kinds, told = values(tmp_path / "hive", target="y")
+    found, chunks, kinds, notices = values(tmp_path / "hive", target="y")
     assert chunks[0].names == ("x", "colour", "year")
     assert {name: kind.kind for name, kind in kinds.kinds.items()} == {
         "x": "number",
@@ -88,7 +88,7 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
     assert by_x[1] == [code["red"], 2020]
     assert by_x[4] == [code["a/b"], 7]
     assert np.isnan(by_x[3][0])
-    assert told == ["columns 'colour', 'year' come from the names of folders"]
+    assert notices == ["columns 'colour', 'year' come from the names of folders"]
     # as a target, an id, dropped; the last column is still one of the file's own
     _, chunks, _, _ = values(tmp_path / "hive" / "colour=red", target="year", id="colour", drop=("y",))
     assert [label for one in chunks for label in one.targets] == (
@@ -116,10 +116,10 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
 def test_a_column_of_the_file_is_not_replaced(tmp_path):
     (tmp_path / "c=1").mkdir()
     (tmp_path / "c=1" / "a.csv").write_text("c,y\n5,u\n6,v\n")
-    found, chunks, _, told = values(tmp_path)
+    found, chunks, _, notices = values(tmp_path)
     assert chunks[0].names == ("c",)
     assert found.tolist() == [[5], [6]]
-    assert told == ["column 'c' is the files' own: what their folders are named says nothing"]
+    assert notices == ["column 'c' is in the files, so the values in folder names are ignored"]
 
 
 def test_files_without_columns_have_none_of_their_folders(tmp_path):
@@ -127,7 +127,7 @@ def test_files_without_columns_have_none_of_their_folders(tmp_path):
     (tmp_path / "c=1" / "a.svm").write_text("1 1:2\n0 1:3\n")
     notes = FileNotes()
     assert [chunk.n_rows for chunk in rows_of(expand([str(tmp_path)]), ReadOptions(notes=notes))] == [2]
-    assert notes.told() == ["names of folders are no columns of svmlight files, and are left out"]
+    assert notes.lines() == ["folder names do not become columns of svmlight files"]
 
 
 def test_files_without_rows_are_left_out(tmp_path):
@@ -139,10 +139,10 @@ def test_files_without_rows_are_left_out(tmp_path):
     with pytest.raises(InputError, match="none of the 5 files has rows"):
         values(tmp_path)
     (tmp_path / "f.csv").write_text("x,y\n1,u\n2,v\n")
-    found, _, _, told = values(tmp_path)
+    found, _, _, notices = values(tmp_path)
     assert found.tolist() == [[1], [2]]
-    assert told[0].startswith("5 files have no rows and are left out: ")
-    assert "d.parquet" in told[0]
+    assert notices[0].startswith("5 files have no rows and are left out: ")
+    assert "d.parquet" in notices[0]
 
 
 def test_bytes_are_texts(tmp_path):

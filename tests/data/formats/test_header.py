@@ -3,20 +3,14 @@
 import pytest
 
 from distkern.core.errors import InputError
-from distkern.data.formats._files import expand
-from distkern.data.formats._notes import FileNotes
-from distkern.data.formats.base import ReadOptions
+from file_rows import read_with_notes, written
 
 ROWS = "x,c,y\n" + "".join(f"{at}.5,{at % 3},{'uv'[at % 2]}\n" for at in range(8))
 
 
 def read(tmp_path, text, **options):
-    path = tmp_path / "a.csv"
-    path.write_text(text, encoding="utf-8")
-    notes = FileNotes()
-    how = ReadOptions(notes=notes, **options)
-    (chunk,) = [chunk for file in expand([path]) for chunk in file.chunks(how)]
-    return chunk, notes.told()
+    (chunk,), notes = read_with_notes(written(tmp_path, text), **options)
+    return chunk, notes.lines()
 
 
 def columns(text, *changes):
@@ -37,7 +31,7 @@ DOUBLED = columns(ROWS, lambda at, line: ",".join([line.split(",")[0], line]))
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "note"),
     [
         (NUMBERED, "column 1 numbers or names the rows and is left out: it has no name"),
         (WRITTEN, "column 1, 'Unnamed: 0', numbers the rows and is left out"),
@@ -48,12 +42,12 @@ DOUBLED = columns(ROWS, lambda at, line: ",".join([line.split(",")[0], line]))
     ],
 )
 @pytest.mark.parametrize("target", [None, "y"])
-def test_columns_that_say_nothing_are_left_out(tmp_path, text, told, target):
+def test_columns_without_information_are_left_out(tmp_path, text, note, target):
     chunk, notes = read(tmp_path, text, target=target)
     assert chunk.names == ("x", "c")
     assert chunk.target_name == "y"
     assert chunk.features[1].tolist() == [1.5, 1]
-    assert notes[0].startswith(told)
+    assert notes[0].startswith(note)
     assert len(notes) == 1
     # a model knows which columns it wants
     chunk, notes = read(
@@ -78,7 +72,7 @@ def test_columns_that_say_nothing_are_left_out(tmp_path, text, told, target):
         ),
     ],
 )
-def test_columns_that_may_say_something_are_refused(tmp_path, text, message):
+def test_columns_that_may_hold_information_are_refused(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         read(tmp_path, text)
 
@@ -140,8 +134,8 @@ def test_marks_inside_fields_do_not_hide_the_delimiter(tmp_path):
 
 
 def test_rows_of_delimiters_alone_are_left_out_where_the_target_is_read(tmp_path):
-    chunk, told = read(tmp_path, ROWS + ",,\n,,\r\n")
+    chunk, notices = read(tmp_path, ROWS + ",,\n,,\r\n")
     assert chunk.n_rows == 8
-    assert told == ["2 rows without any value are left out"]
+    assert notices == ["2 rows without any value are left out"]
     with pytest.raises(InputError, match=r"row 9 \(line 10\), column 'x': the value is missing"):
         read(tmp_path, ROWS + ",,\n", target_kind="none", features=("x", "c"), ignored=("y",), unknown=set())

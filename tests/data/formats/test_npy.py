@@ -9,13 +9,8 @@ import scipy.sparse
 
 from distkern.core.errors import InputError
 from distkern.data.formats import npy
-from distkern.data.formats._files import expand
-from distkern.data.formats.base import CHUNK_BYTES, ReadOptions
-
-
-def read(path, **options):
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
-
+from distkern.data.formats.base import CHUNK_BYTES
+from file_rows import read
 
 X = np.arange(12.0).reshape(4, 3)
 
@@ -133,7 +128,7 @@ def test_npy_has_no_targets_and_no_second_array(tmp_path):
         read(tmp_path / "a.npy", target_kind="none")
 
 
-def test_an_array_longer_than_its_header_says(tmp_path):
+def test_an_array_longer_than_its_header_states(tmp_path):
     stream = io.BytesIO()
     np.save(stream, X[:2])
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:

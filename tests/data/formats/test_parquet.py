@@ -8,12 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from distkern.core.errors import InputError
-from distkern.data.formats._files import expand
-from distkern.data.formats.base import ReadOptions
-
-
-def read(path, **options):
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
+from file_rows import read
 
 
 def written(tmp_path, columns):

@@ -12,9 +12,9 @@ from distkern.core.errors import InputError
 from distkern.data.formats import csv as csv_format
 from distkern.data.formats._files import expand
 from distkern.data.formats._lines import Ahead
-from distkern.data.formats._notes import FileNotes
 from distkern.data.formats._rows import Dialect, row_blocks
 from distkern.data.formats.base import ReadOptions
+from file_rows import read_with_notes, written
 
 
 def found(content, dialect, size=2**20):
@@ -96,11 +96,7 @@ def test_files_are_those_of_the_csv_module(tmp_path, monkeypatch):
 
 
 def read(tmp_path, text, **options):
-    path = tmp_path / "a.csv"
-    path.write_bytes(text.encode())
-    notes = FileNotes()
-    how = ReadOptions(notes=notes, **options)
-    return [chunk for file in expand([path]) for chunk in file.chunks(how)], notes
+    return read_with_notes(written(tmp_path, text), **options)
 
 
 def test_two_marks_that_are_not_closed_lose_no_row(tmp_path):
@@ -112,13 +108,13 @@ def test_two_marks_that_are_not_closed_lose_no_row(tmp_path):
     (chunk,), notes = read(tmp_path, text, id="title", no_quotes=True)
     assert chunk.n_rows == 300
     assert chunk.ids[10] == '"Rome open'
-    assert notes.told() == []
-    # the second mark closes the field: the rows between are one, and that is said
+    assert notes.lines() == []
+    # the second mark closes the field: the rows between are one, which is reported
     rows[200] = 'Umberto",200,0\n'
     (chunk,), notes = read(tmp_path, "title,w,y\n" + "".join(rows), id="title")
     assert chunk.n_rows == 110
-    assert "1 row spans 191 lines (" in notes.told()[0]
-    assert "lines 12 to 202), within quotation marks (--no-quotes" in notes.told()[0]
+    assert "1 row spans 191 lines (" in notes.lines()[0]
+    assert "lines 12 to 202), within quotation marks (--no-quotes" in notes.lines()[0]
 
 
 def test_marks_inside_fields_are_characters(tmp_path):
@@ -163,7 +159,7 @@ def test_comments_are_left_out(tmp_path, size, monkeypatch):
     chunks, notes = read(tmp_path, text, comment="#", id="kind")
     assert [word for one in chunks for word in one.ids] == ["a\n# no comment", "#b"]
     assert [line for one in chunks for line in one.lines] == [4, 8]
-    assert "4 comment lines are left out" in notes.told()
+    assert "4 comment lines are left out" in notes.lines()
 
 
 def test_escaped_characters_mean_nothing(tmp_path):
@@ -181,7 +177,7 @@ def test_carriage_returns(tmp_path):
     assert chunk.lines.tolist() == [2, 3]
     (chunk,), notes = read(tmp_path, "x,y\r\r\n1,u\r\r\n2,v\r\r\n")
     assert chunk.features.tolist() == [[1], [2]]
-    assert notes.told() == []
+    assert notes.lines() == []
 
 
 @pytest.mark.parametrize(
@@ -190,7 +186,7 @@ def test_carriage_returns(tmp_path):
         ({"delimiter": "\u00a6"}, "--delimiter: '\u00a6' cannot be used; give one ASCII character"),
         ({"delimiter": '"'}, "--delimiter: "),
         ({"escape": "ab"}, "--escape: 'ab' cannot be used"),
-        ({"delimiter": "|", "escape": "|"}, "cannot be used; .*no other use in the file"),
+        ({"delimiter": "|", "escape": "|"}, "cannot be used; .*without another use in the file"),
         ({"comment": " "}, "--comment: "),
         ({"decimal": ";"}, "--decimal: ';' is not a decimal mark; give"),
     ],

@@ -1,6 +1,7 @@
 """svmlight text: every spelling of the format is read right or refused with its line."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,10 +15,9 @@ from distkern.data.ingest import shard
 from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
 from distkern.runs.scoring import files_for
+from file_rows import read, written
 
-
-def read(path, **options):
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
+svm_file = partial(written, name="a.svm")
 
 
 def dense(chunk):
@@ -25,15 +25,9 @@ def dense(chunk):
     return chunk.features.toarray()
 
 
-def written(tmp_path, text):
-    path = tmp_path / "a.svm"
-    path.write_text(text)
-    return path
-
-
 def test_comments_queries_signs_and_blank_lines(tmp_path):
     text = "# made by hand\n+1 qid:7 1:0.5 3:-2e-1 # first\n\n-1\t2:+4\r\n   -1   3:.5   \n1 1:1.\n"
-    (chunk,) = read(written(tmp_path, text))
+    (chunk,) = read(svm_file(tmp_path, text))
     np.testing.assert_array_equal(chunk.targets, [1, -1, -1, 1])
     np.testing.assert_array_equal(dense(chunk), [[0.5, 0, -0.2], [0, 4, 0], [0, 0, 0.5], [1, 0, 0]])
     assert chunk.lines.tolist() == [2, 4, 5, 6]
@@ -42,15 +36,15 @@ def test_comments_queries_signs_and_blank_lines(tmp_path):
 
 def test_words_as_labels(tmp_path, monkeypatch):
     lines = [f"{('spam', 'häm', '1')[row % 3]} {row % 4 + 1}:{row}.5 7:2" for row in range(300)]
-    (fast,) = read(written(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
+    (fast,) = read(svm_file(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
     assert fast.targets.tolist() == [line.split()[0] for line in lines] + ["spam"]
     assert dense(fast)[5].tolist() == [0, 5.5, 0, 0, 0, 0, 2]
     monkeypatch.setattr(svmlight, "_parse_fast", lambda *_: None)
-    (slow,) = read(written(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
+    (slow,) = read(svm_file(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
     np.testing.assert_array_equal(dense(slow), dense(fast))
     assert slow.targets.tolist() == fast.targets.tolist()
     with pytest.raises(InputError, match=r"row 1 \(line 1\): the label 'spam' is not a number; .*--task"):
-        read(written(tmp_path, lines[0]), target_kind="number")
+        read(svm_file(tmp_path, lines[0]), target_kind="number")
 
 
 def test_labels_are_integers_or_words_that_stay_as_written(tmp_path, monkeypatch):
@@ -58,17 +52,17 @@ def test_labels_are_integers_or_words_that_stay_as_written(tmp_path, monkeypatch
     for fast in (True, False):
         if not fast:
             monkeypatch.setattr(svmlight, "_parse_fast", lambda *_: None)
-        (chunk,) = read(written(tmp_path, f"{large} 1:2\n-{large} 1:3\n+1 1:2\n"))
+        (chunk,) = read(svm_file(tmp_path, f"{large} 1:2\n-{large} 1:3\n+1 1:2\n"))
         assert chunk.targets.tolist() == [str(large), f"-{large}", "1"]
-        (chunk,) = read(written(tmp_path, "01 1:2\n1.0 1:3\n+01 1:3\n"))
+        (chunk,) = read(svm_file(tmp_path, "01 1:2\n1.0 1:3\n+01 1:3\n"))
         assert chunk.targets.tolist() == ["01", "1.0", "01"]
-        (chunk,) = read(written(tmp_path, "+1 1:2\n-10 1:3\n0 1:4\n"))
+        (chunk,) = read(svm_file(tmp_path, "+1 1:2\n-10 1:3\n0 1:4\n"))
         assert [int(label) for label in chunk.targets] == [1, -10, 0]
 
 
 @pytest.mark.parametrize("label", ["1,3", "a,b", ",1"])
 def test_lists_of_labels_are_refused(tmp_path, label):
-    path = written(tmp_path, f"1 1:2\n\n{label} 1:3\n")
+    path = svm_file(tmp_path, f"1 1:2\n\n{label} 1:3\n")
     with pytest.raises(InputError, match=rf"row 2 \(line 3\): the row has a list of labels, '{label}'"):
         read(path)
     (chunk,) = read(path, target_kind="none")
@@ -83,14 +77,14 @@ def test_indices_from_0(tmp_path):
     chunks = [chunk for file in expand([first, second]) for chunk in file.chunks(options)]
     assert [dense(chunk).tolist() for chunk in chunks] == [[[0, 0, 5], [3, 4, 0]], [[0, 7]]]
     with pytest.raises(InputError, match=r"row 1 .*the index 0, .*; give --zero-based"):
-        read(written(tmp_path, "1 0:5\n"), indices=Indices(False))
+        read(svm_file(tmp_path, "1 0:5\n"), indices=Indices(False))
     (chunk,) = read(second, indices=Indices(True))
     assert dense(chunk).tolist() == [[0, 7]]
 
 
 def test_a_model_remembers_where_indices_start(tmp_path):
     lines = [f"{row % 2} 0:{row % 2 + row / 100} 1:1" for row in range(40)]
-    written(tmp_path, "\n".join([*lines, ""]))
+    svm_file(tmp_path, "\n".join([*lines, ""]))
     data = shard(tmp_path / "a.svm", tmp_path / "d.zarr", scale="none")
     assert data.n_features == 2
     model = NewtonClassifier(features="linear", random_state=0).fit(data.train)
@@ -131,7 +125,7 @@ def test_a_model_remembers_where_indices_start(tmp_path):
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path, line, message):
-    path = written(tmp_path, f"# comment\n1 1:1\n{line}\n1 1:2\n")
+    path = svm_file(tmp_path, f"# comment\n1 1:1\n{line}\n1 1:2\n")
     with pytest.raises(InputError) as caught:
         read(path, indices=Indices(False))
     assert message in str(caught.value)
@@ -141,7 +135,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, line, message):
 
 def test_chunks_are_bounded_however_sparse_the_rows(tmp_path):
     rows = 30_000
-    path = written(tmp_path, "".join(f"{i % 2} {i % 2 * 1999 + 1}:{i}\n" for i in range(rows)))
+    path = svm_file(tmp_path, "".join(f"{i % 2} {i % 2 * 1999 + 1}:{i}\n" for i in range(rows)))
     n_rows = 0
     for chunk in (chunk for file in expand([path]) for chunk in file.chunks(ReadOptions())):
         assert chunk.features.nbytes <= CHUNK_BYTES
@@ -152,8 +146,3 @@ def test_chunks_are_bounded_however_sparse_the_rows(tmp_path):
             assert values.sum() == number == values[number % 2 * 1999]
         n_rows += chunk.n_rows
     assert n_rows == rows
-
-
-def test_labels_may_be_left_out_of_what_is_read(tmp_path):
-    (chunk,) = read(written(tmp_path, "1 1:1\n2 1:3\n"), target_kind="none")
-    assert chunk.targets is None

@@ -1,4 +1,4 @@
-"""Coordinates of kernels at landmarks: the same models and norms, in functions that single precision sees."""
+"""Coordinates of kernels at landmarks: equal models and norms in well-conditioned functions."""
 
 import pickle
 from functools import cache
@@ -20,7 +20,7 @@ ROWS = np.random.default_rng(0).standard_normal((700, 3))
 
 @cache
 def table_of(gamma, dtype):
-    """The kernel of all rows with the first 300."""
+    """Return the kernel of all rows with the first 300."""
     return reference.gram("rbf", ROWS.astype(dtype), ROWS[:300].astype(dtype), gamma=gamma)
 
 

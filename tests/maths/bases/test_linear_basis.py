@@ -1,4 +1,4 @@
-"""The features themselves as a basis: dense and sparse rows."""
+"""Linear features as a basis, of dense and sparse rows."""
 
 import pickle
 
@@ -77,5 +77,5 @@ def test_sparse_rows_are_never_written_out():
 
 
 def test_other_columns_are_refused():
-    with pytest.raises(InputError, match="3 features, but the basis is of 4"):
+    with pytest.raises(InputError, match="3 features, but the basis has 4"):
         LinearBasis(4).combine(np.zeros((2, 3), dtype=np.float32), np.zeros((4, 1)))

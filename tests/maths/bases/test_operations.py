@@ -1,4 +1,4 @@
-"""What every basis does with rows: combinations, sums of rows, gradients and norms, all of one table."""
+"""Operations of every basis: combinations, transposed products, gradients and norms, against one table."""
 
 import numpy as np
 import pytest

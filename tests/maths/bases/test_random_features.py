@@ -1,4 +1,4 @@
-"""Random features as a basis: blocks, streaming, columns, what is kept, and what a model stores of them."""
+"""Random features as a basis: blocks, streaming, columns, kept blocks, and the digest of a model."""
 
 import pickle
 import subprocess
@@ -20,6 +20,16 @@ RBF = find_kernel("rbf")(gamma=0.5)
 
 def rows(n, d=6, seed=0, dtype=np.float32):
     return np.random.default_rng(seed).random((n, d)).astype(dtype)
+
+
+def all_values(basis, features):
+    return np.concatenate([tile.values.copy() for tile in basis.tiles(features)])
+
+
+def said_by_a_process(code):
+    """Return the words that a separate process prints."""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return run.stdout.split()
 
 
 def basis_of(n_features=300, seed=5, **options):
@@ -53,7 +63,7 @@ def test_all_ways_to_the_values_have_the_same_bits():
     features = rows(700)
     basis = basis_of()
     values = basis.values(features)
-    np.testing.assert_array_equal(np.concatenate([t.values.copy() for t in basis.tiles(features)]), values)
+    np.testing.assert_array_equal(all_values(basis, features), values)
     into = np.empty_like(values)
     for _ in basis.tiles(features, into=into):
         pass
@@ -174,16 +184,15 @@ def test_the_digest_is_the_same_in_another_process():
         f"for sampler in {samplers}:\n"
         "    print(RandomFeatureBasis(find_kernel('rbf')(gamma=0.5), 6, 300, 5, sampler).digest())"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     own = [RandomFeatureBasis(RBF, 6, 300, 5, sampler).digest() for sampler in samplers]
-    assert run.stdout.split() == own
+    assert said_by_a_process(code) == own
 
 
 def test_a_model_with_other_draws_is_refused_by_versions():
     basis = basis_of()
     basis.check_digest(basis.digest(), written_with="1.2.3", where="m/model.json")
     with pytest.raises(
-        CorruptDataError, match=rf"m/model.json: .*numpy 1.2.3.*numpy {np.__version__}.*train it"
+        CorruptDataError, match=rf"m/model.json: .*numpy 1.2.3.*numpy {np.__version__}.*train the model again"
     ):
         basis.check_digest("0" * 16, written_with="1.2.3", where="m/model.json")
 
@@ -204,7 +213,7 @@ def test_refuses_what_cannot_be(options, message):
 
 
 def test_refuses_rows_of_another_width_or_outside_of_the_domain():
-    with pytest.raises(InputError, match="X has 5 features, but the basis is of 6"):
+    with pytest.raises(InputError, match="X has 5 features, but the basis has 6"):
         basis_of().values(rows(3, 5))
     basis = RandomFeatureBasis(find_kernel("chi2")(), 6, 2048, 5)
     features = rows(400)
@@ -223,8 +232,7 @@ def test_workers_do_not_pay_for_scipy():
         "    RandomFeatureBasis(find_kernel(name)(), 4, 64, 1).values(np.ones((9, 4), np.float32))\n"
         "print(sorted({'scipy', 'numba', 'sklearn'} & set(sys.modules)))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert run.stdout.strip() == "[]"
+    assert said_by_a_process(code) == ["[]"]
 
 
 # -- Nystroem features
@@ -236,7 +244,7 @@ def test_nystroem_products_are_the_kernel_at_the_landmarks(name, dtype):
     kernel = find_kernel(name)()
     features = rows(300, dtype=dtype)
     basis = NystroemBasis(kernel, features[::10])
-    values = np.concatenate([tile.values.copy() for tile in basis.tiles(features)])
+    values = all_values(basis, features)
     assert values.shape == (300, 30)
     assert values.dtype == dtype
     tolerance = 3e-3 if dtype == np.float32 else 1e-3
@@ -252,7 +260,7 @@ def test_a_nystroem_model_is_one_over_its_landmarks():
     features = rows(500, dtype=np.float64)
     basis = NystroemBasis(RBF, features[:40])
     coefficients = np.random.default_rng(0).standard_normal((40, 2))
-    values = np.concatenate([tile.values.copy() for tile in basis.tiles(features)])
+    values = all_values(basis, features)
     expected = values @ coefficients
     np.testing.assert_allclose(basis.combine(features, coefficients), expected, atol=1e-8)
     direct = RBF.closed_form(features, features[:40]) @ basis.landmark_coefficients(coefficients)
@@ -263,7 +271,7 @@ def test_landmarks_that_repeat_do_no_harm():
     features = rows(60)
     twice = NystroemBasis(RBF, np.concatenate([features[:20], features[:20]]))
     assert twice.rank == NystroemBasis(RBF, features[:20]).rank
-    values = np.concatenate([tile.values.copy() for tile in twice.tiles(features)])
+    values = all_values(twice, features)
     exact = RBF.closed_form(features.astype(float), features[:20].astype(float))
     np.testing.assert_allclose(values @ values[:20].T, exact, atol=3e-3)
 
@@ -295,7 +303,7 @@ def test_nystroem_refuses_rows_outside_of_the_domain_and_empty_kernels():
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_process_takes_no_more_than_it_says():
-    """The peak of a pass beyond what it takes before, in a process of its own."""
+    """The peak memory of a pass, measured in a separate process."""
     code = (
         "import re, numpy as np\n"
         "from distkern.maths.bases import RandomFeatureBasis\n"
@@ -310,8 +318,7 @@ def test_a_process_takes_no_more_than_it_says():
         "basis.combine(X, coefficients)\n"
         "print(peak() - before, basis.process_bytes + basis.workspace_bytes(400))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    taken, promised = map(int, run.stdout.split())
+    taken, promised = map(int, said_by_a_process(code))
     assert 2**23 < taken < promised
 
 

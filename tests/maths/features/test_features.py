@@ -1,4 +1,4 @@
-"""The choice of explicit features: what is read of the data, which basis comes of it, what it takes."""
+"""Kinds of features: their passes over the data, bases and memory."""
 
 import dataclasses
 import pickle

@@ -1,4 +1,4 @@
-"""The passes that read a kernel's width off the data."""
+"""Passes that estimate a kernel's width from the data."""
 
 import numpy as np
 import pytest

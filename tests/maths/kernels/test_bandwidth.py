@@ -1,4 +1,4 @@
-"""Widths that are read off the data: right for sorted, tiny, wide, duplicated and skewed rows."""
+"""Data-based kernel widths for sorted, tiny, wide, duplicated and skewed rows."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ RBF = find_kernel("rbf")
 
 @pytest.mark.parametrize("n", [1000, 1001])
 def test_the_median_of_sorted_rows_is_that_of_all_pairs(n):
-    """Distances of neighbours are a thousand times smaller; 500 pairs have a standard error of 5 %."""
+    """Neighbours are a thousand times closer; 500 pairs have a standard error of 5 %."""
     rows = np.random.default_rng(0).normal(size=(n, 1))
     exact = np.sqrt(2) * np.median(pdist(rows))
     for ordered in (rows, np.sort(rows, axis=0), np.sort(rows, axis=0)[::-1]):
@@ -76,7 +76,7 @@ def test_equal_entries_have_no_spread():
 
 
 def test_a_spread_that_is_no_number_is_refused():
-    with pytest.raises(InputError, match="scale them"), np.errstate(over="ignore"):
+    with pytest.raises(InputError, match="scale the features"), np.errstate(over="ignore"):
         gamma_by_rule("scale", RBF, np.array([[1e200], [-1e200]]))
 
 

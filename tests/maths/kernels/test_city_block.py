@@ -7,7 +7,7 @@ from distkern.maths.kernels.product import Laplacian
 
 
 def table(n_paired, n_others, dtype):
-    """Columns of two values, one of them rare or common, then others; rows with third values there."""
+    """Return landmarks with two-valued columns before real ones, and rows with other values in both."""
     generator = np.random.default_rng(0)
     is_second = generator.random((300, n_paired)) < np.linspace(0.02, 0.98, n_paired)
     landmarks = np.hstack([is_second * 3.5 - 1.25, generator.normal(size=(300, n_others))]).astype(dtype)

@@ -1,4 +1,4 @@
-"""The coverage of the parallel waves is that of the sequential scan, bit for bit; uniform rows are so."""
+"""Parallel coverage equals the sequential scan bit for bit; uniform landmarks are equally likely rows."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ DTYPES = ["float32", "float64"]
 
 @pytest.fixture
 def short_waves(monkeypatch):
-    """Waves of a few rows, and results cut after a few, so that small data go through every path."""
+    """Use waves and results of a few rows, so that small data take every path."""
     monkeypatch.setattr(coverage, "_FIRST_WAVE_ROWS", 16)
     monkeypatch.setattr(coverage, "_MOST_CANDIDATES", 20)
 
@@ -34,12 +34,12 @@ def random_cut(n, parts, generator):
 
 
 def on_a_grid(n, d, generator):
-    """Small integers: most distances equal some others exactly, and many equal the radius."""
+    """Return small integers, for which many distances are equal, often to the radius."""
     return generator.integers(0, 4, size=(n, d)).astype(float)
 
 
 def on_spheres(n, d, generator):
-    """Centers far apart, then for each a row at a distance within 1e-7 of 1, to either side."""
+    """Return distant centers, and for each a row whose distance is within 1e-7 of 1."""
     directions = generator.standard_normal((n // 2, d))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     centers = 5.0 * np.stack(np.unravel_index(np.arange(n // 2), (6,) * d), axis=1)
@@ -101,7 +101,7 @@ def test_every_row_is_covered_and_no_landmark_by_another():
 
 @pytest.mark.usefixtures("short_waves")
 def test_workers_send_only_rows_that_are_not_covered():
-    """But for rounding; and never more than the limit, though more may be uncovered."""
+    """Rounding aside, and never more than the limit, even if more rows are uncovered."""
     generator = np.random.default_rng(2)
     features = np.concatenate([generator.random((400, 2)), 50 + 20 * generator.random((400, 2))])
     sizes = (100,) * 8
@@ -180,7 +180,7 @@ def test_n_landmarks_is_nearly_reached_within_a_few_sweeps(n_landmarks):
 @pytest.mark.parametrize("block", [0, 7, 13, 19])
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_sample_of_equal_rows_does_not_mislead_it(n_landmarks, block, value):
-    """All but one block hold one point; if that block is not sampled, the sample says radius 0."""
+    """All blocks but one hold one point; a sample without that block gives radius 0."""
     features = np.full((4000, 3), value)
     features[200 * block : 200 * (block + 1)] = np.random.default_rng(0).standard_normal((200, 3))
     landmarks = choose(features, (200,) * 20, n_landmarks=n_landmarks)

@@ -1,4 +1,4 @@
-"""Columns with fine interactions are found where a broad machine sees none, and nowhere else."""
+"""Fine interactions that a wide kernel misses are found, and no others."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from distkern.maths.maps.mapping import MapChoice, RowMap
 
 
 def waves(n, seed, *, real=False):
-    """Targets (n, 1) of a broad trend and of waves over two of ten columns, whose averages over one are 0."""
+    """Return rows and targets (n, 1): a trend plus waves in two of ten columns without marginal effects."""
     generator = np.random.default_rng(seed)
     rows = generator.standard_normal((n, 10)).astype(np.float32)
     value = rows[:, 0] + 1.5 * np.sin(5.0 * rows[:, 3]) * np.sin(5.0 * rows[:, 7])
@@ -100,7 +100,7 @@ def test_heavy_columns_make_up_nearly_all_of_distances():
 
 
 def test_a_metric_of_interactions_learns_what_a_diagonal_does_not():
-    """From so few rows as these the gradients over all columns are those of the trend."""
+    """From this few rows the gradients over all columns show only the trend."""
     rows, targets = waves(1500, 0)
     fresh, truth = waves(1500, 5)
     wrong = {}

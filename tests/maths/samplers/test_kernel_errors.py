@@ -1,4 +1,4 @@
-"""How well each sampler approximates a kernel, against what was measured when they were chosen."""
+"""Kernel approximation errors of each sampler, against recorded measurements."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ MEASURED_ONCE = {"monte_carlo": 0.0173, "orthogonal": 0.0117, "quasi_monte_carlo
 
 
 def errors(d, sampler, n_seeds):
-    """rms error of each seed."""
+    """Return the rms error for each seed."""
     rows = np.random.default_rng(0).standard_normal((300, d))
     kernel = find_kernel("rbf")(gamma=1 / np.median(pdist(rows)) ** 2)
     exact = kernel.closed_form(rows, rows)

@@ -182,15 +182,15 @@ def test_a_loaded_model_is_exported(tmp_path):
     ("make", "reason"),
     [
         (lambda: dk.CellClassifier(search=None).fit(X, TWO), "machines in cells have no formula"),
-        (lambda: dk.DSGNoveltyDetector().fit(X), "DSGNoveltyDetector says other things"),
-        (lambda: dk.DSGDensityRatio(stages=1).fit(X, TWO), "DSGDensityRatio says other things"),
+        (lambda: dk.DSGNoveltyDetector().fit(X), "DSGNoveltyDetector does not predict labels"),
+        (lambda: dk.DSGDensityRatio(stages=1).fit(X, TWO), "DSGDensityRatio does not predict labels"),
         (
             lambda: dk.NewtonClassifier().fit(
                 pandas.DataFrame({"k": np.array([*"abc"])[Y], "x": X[:, 0]}), TWO
             ),
             r"encodes columns of a table \('k'\)",
         ),
-        (lambda: object(), "a object is no model of distkern"),
+        (lambda: object(), "a object is not a distkern estimator"),
     ],
 )
 def test_others_are_refused_by_name(make, reason, tmp_path):
