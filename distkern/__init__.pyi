@@ -94,33 +94,33 @@ class _Lazy(Protocol):
 def export(model: Any, path: Location) -> None:
     """Write a fitted model as an ONNX file, for serving without Python or without this package.
 
-    The file holds scaling, transforms and metric of the columns, kernel or random features, and what makes
-    labels and probabilities. It computes in double precision and agrees with ``predict``,
-    ``predict_proba`` and ``decision_function`` within 1e-5 (labels where no class is that near to another).
+    The file holds scaling, transforms and metric of the columns, the kernel or random features, and the
+    formulas of labels and probabilities. It computes in double precision and agrees with ``predict``,
+    ``predict_proba`` and ``decision_function`` within 1e-5 (labels can differ if two classes are that close).
 
     ======= ================================== ========================================================
-    name    shape                              what
+    name    shape                              content
     ======= ================================== ========================================================
     X       (n_rows, n_features) float32       input: the columns of ``fit`` in their order and units
-    label   (n_rows,)                          of classifiers; dates are texts
-    probabilities (n_rows, n_classes) float32  of classifiers that have ``predict_proba``
-    decision (n_rows,) or (n_rows, n_classes) float32  of classifiers
-    prediction (n_rows,) or (n_rows, n_quantiles) float32  of regressors
+    label   (n_rows,)                          classifiers; dates are strings
+    probabilities (n_rows, n_classes) float32  classifiers with ``predict_proba``
+    decision (n_rows,) or (n_rows, n_classes) float32  classifiers
+    prediction (n_rows,) or (n_rows, n_quantiles) float32  regressors
     ======= ================================== ========================================================
 
     Parameters
     ----------
     model : estimator
-        Fitted: a linear machine, or one over landmarks, Nystroem features or random features.
+        A fitted linear model, or a model over landmarks, Nystroem features or random features.
     path : str or path-like
-        File to write, as ``"model.onnx"``.
+        File to write, such as ``"model.onnx"``.
 
     Raises
     ------
     InputError
         If the package ``onnx`` is missing (``pip install 'distkern[onnx]'``), or the model has no formula in
         ONNX: machines in cells, models of encoded columns (texts, categories, dates), novelty detectors,
-        density ratios, random features of the polynomial kernel; the message names the reason.
+        density ratios, random features of the polynomial kernel. The message names the reason.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def kernel_matrix(
         kernel: str = 'rbf',
         **parameters: Any,
     ) -> Array:
-    """The kernel's closed form between all rows of ``X`` and of ``Y`` (default ``X``), in float64.
+    """Return the kernel's closed form between all rows of ``X`` and ``Y`` (default ``X``), in float64.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def kernel_matrix(
     Raises
     ------
     InputError
-        If there is no kernel of that name, a parameter is unknown or out of range, the widths differ, or the
-        kernel is not defined for a row.
+        If the kernel or a parameter is unknown, a parameter is out of range, the widths differ, or the kernel
+        is undefined for a row.
 
     Examples
     --------
@@ -171,24 +171,24 @@ def kernel_matrix(
     ...
 
 def load_model(path: Location) -> _Loaded:
-    """Load the fitted estimator that :meth:`save` or ``distkern train`` wrote to a folder or URL.
+    """Load the fitted estimator that :meth:`save` or ``distkern train`` wrote.
 
     Parameters
     ----------
     path : str or path-like
-        The model's folder. Loading executes nothing that lies in it.
+        Folder or URL of the model. Loading executes no code from it.
 
     Returns
     -------
     model : estimator
-        The estimator of the class that was saved, fitted.
+        The fitted estimator, of the class that was saved.
 
     Raises
     ------
     InputError
-        If there is no finished model, or another version wrote it.
+        If there is no complete model, or another version wrote it.
     CorruptDataError
-        If anything in it is not what was written.
+        If a file differs from what was written.
 
     Examples
     --------
@@ -245,41 +245,41 @@ def tune(
         jobs: int = 1,
         memory_limit: int | str | None = None,
     ) -> Tuned:
-    """Search for hyperparameters on held-out rows, out of core, on the Dask scheduler that is active.
+    """Search for hyperparameters on held-out rows, out of core, on the active Dask scheduler.
 
     Parameters
     ----------
     estimator : estimator of this package
-        Its ``random_state`` (0 if it is None) draws candidates and held-out rows. For ``KernelClassifier``
-        and ``KernelRegressor`` the algorithm that they choose for the data is tuned.
+        Its ``random_state`` (None: 0) is the seed of candidates and held-out rows. For ``KernelClassifier``
+        and ``KernelRegressor`` the search tunes the algorithm that they choose for the data.
     data : Dataset, Split, array-like, sparse matrix, frame, Dask array or Dask frame
-        Of a data set the training rows alone are used. Other rows are written to ``TMPDIR`` first, frames as
+        Only the training rows of a data set are used. Other rows are first written to ``TMPDIR``, frames as
         ``write_dataset`` stores them.
     y : array-like of shape (n_rows,), default=None
         Labels or targets; data sets have their own.
     parameters : dict, default=None
-        Hyperparameter -> list of values, ``{"low": ..., "high": ...}`` with ``"log"`` and ``"points"`` if
-        wanted, or a distribution of ``scipy.stats`` or Optuna. None: default ranges of the hyperparameters
-        that are worth a search and that the estimator does not set. With a data set it may take the place
-        of ``y``.
+        Hyperparameter -> list of values, ``{"low": ..., "high": ...}`` with optional ``"log"`` and
+        ``"points"``, or a distribution of ``scipy.stats`` or Optuna. None: default ranges of the
+        hyperparameters worth searching that the estimator does not set. With a data set it may be the third
+        argument.
     sample_weight, groups : array-like of shape (n_rows,), default=None
         Weights of the rows, and groups that are held out together.
     method : {"grid", "random", "halving"}, default=None
-        All combinations, some of them, or rungs: a ``factor``-th of the candidates goes on to ``factor``
-        times the rows (Jamieson and Talwalkar 2016). None: "grid" where all values are listed, "random"
-        where some are drawn, "halving" without ``parameters``.
+        All combinations, drawn ones, or rungs: one in ``factor`` candidates continues to ``factor`` times the
+        rows (Jamieson and Talwalkar 2016). None: "grid" if all values are listed, "random" if some are drawn,
+        "halving" without ``parameters``.
     candidates : int, default=None
-        How many are drawn; None: 10, or 20 without ``parameters``.
+        Number of drawn candidates; None: 10, or 20 without ``parameters``.
     validation : float or int, default=0.2
-        Share of the rows that are held out, or a number of folds.
+        Share of held-out rows, or a number of folds.
     metric : str, default=None
         A figure of ``distkern evaluate``; None: the log loss, or the root mean squared error.
     scoring : str, default=None
-        scikit-learn's name of the score ("roc_auc", "neg_log_loss", ...), instead of ``metric``.
+        scikit-learn's name of a score ("roc_auc", "neg_log_loss", ...), instead of ``metric``.
     factor : int, default=3
-        Of "halving".
+        Factor of "halving".
     folder : str or path-like, default=None
-        Where finished trials are kept; a search with the same arguments goes on from there.
+        Folder for finished trials; a search with the same arguments continues from there.
     jobs : int, default=1
         Trials at a time, each with a share of the workers' memory limit.
     memory_limit : int or str, default=None
@@ -333,24 +333,25 @@ def write_dataset(
         overwrite: bool = False,
         notice: Notice | None = None,
     ) -> Dataset:
-    """Write rows and their targets as a data set, as ``distkern shard`` does for files.
+    """Write rows and targets as a data set, as ``distkern shard`` does for files.
 
     Parameters
     ----------
     X : array-like, sparse matrix, frame, Dask array or Dask frame of shape (n_rows, n_features)
-        The rows. Lazy rows are computed a block at a time. Frames are of pandas, Polars, Arrow or Dask.
+        The rows. Lazy rows are computed one block at a time. Frames may be from pandas, Polars, Arrow or
+        Dask.
     y : array-like of shape (n_rows,) or None
-        The targets; None without.
+        The targets, if there are any.
     path : str or path-like
-        Folder or URL to make; it appears when it is complete.
+        Folder or URL of the new data set; it appears when it is complete.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows.
     groups : array-like of shape (n_rows,), default=None
         Rows of one group are held out together.
     task : {"classification", "regression", "none"}, default=None
-        None: regression if ``y`` holds fractions or is lazy and holds floats, else classification.
+        None: regression if ``y`` holds fractions, or is lazy and holds floats; otherwise classification.
     test_fraction : float, default=None
-        Share of the rows, drawn at random, that become the split ``test``.
+        Share of the rows, drawn at random, for the split ``test``.
     positive : str, default=None
         This label against all others.
     scale : {"none", "minmax", "maxabs", "standard", "unit", "ball"}, default=None
@@ -367,7 +368,7 @@ def write_dataset(
     columns : bool, default=False
         Add a copy by columns, which SIMBA reads.
     impute : {"mean", "median", "flag", "none"}, default="mean"
-        What replaces missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
+        Replacement for missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
     categorical : dict, default=None
         Column name -> "onehot", "target" (target means) or "drop", for columns of frames.
     drop : list of str, default=()
@@ -379,21 +380,21 @@ def write_dataset(
     keep_na : list of str, default=()
         Columns of frames in which words such as "NA" are ordinary values.
     day_first : bool, default=None
-        Whether 3/4/2024 is in April, in columns that do not show it.
+        Whether 3/4/2024 is in April, for columns that do not show it.
     overwrite : bool, default=False
-        Replace a data set at ``path``.
+        Replace an existing data set at ``path``.
     notice : callable, default=None
         Called with notes on the rows.
 
     Returns
     -------
     dataset : Dataset
-        The data set, opened.
+        The new data set, opened.
 
     Raises
     ------
     InputError
-        For rows or targets that cannot be used, and for a ``path`` that exists.
+        For invalid rows or targets, and if ``path`` exists.
 
     Examples
     --------
@@ -450,46 +451,47 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array-like, sparse matrix, frame, Dask array, Dask frame, Dataset, Split or list of dict
             Rows (n_rows, n_features) in any order. Frames (pandas, Polars, Arrow, Dask) may hold texts, dates
-            and missing values, which become numbers as ``distkern shard`` makes them.
+            and missing values, which become numbers as ``distkern shard`` encodes them.
         y : array-like of shape (n_rows,), default=None
             Labels or targets; data sets have their own.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weights s_i >= 0 of the losses, whose sum the objective divides by.
+            Weights s_i >= 0 of the losses. The objective divides by their sum.
         groups : array-like of shape (n_rows,), default=None
             Rows of one group are held out together wherever something is chosen on held-out rows.
         text : list of str, default=()
             Columns of a frame whose words become features.
         categorical : list of str or dict, default=()
-            Columns of a frame that are categories though they hold numbers, with a feature for each value;
-            or column name -> "onehot", "target" (target means) or "drop".
+            Columns of a frame to treat as categories although they hold numbers, with one feature for each
+            value; or column name -> "onehot", "target" (target means) or "drop".
         id : str, default=None
-            Column of a frame that names the rows and is not a feature; frames to predict may lack it.
+            Column of a frame that names the rows. It is not a feature, and frames to predict may lack it.
         eval_set : tuple (X, y) or Split, default=None
-            Rows that are measured after every stage, as ``test_error`` in ``history_``.
+            Rows to evaluate after every stage; ``history_`` has the result as ``test_error``.
         early_stopping : int, default=None
-            End after this many stages without a lower error on ``eval_set`` and keep the best stage's model.
+            Stop after this many stages without a lower error on ``eval_set``, and keep the model of the best
+            stage.
         callbacks : callable or list of callables, default=()
-            Called after every stage with its line of ``history_``; one that returns True ends the fit.
+            Called after every stage with its line of ``history_``. A callback that returns True ends the fit.
         verbose : bool, default=False
-            Show a bar and a line for every stage, in a terminal or a notebook.
+            Show a progress bar and a line for every stage in a terminal or notebook.
 
         Returns
         -------
         self : estimator
-            Fitted.
+            The fitted estimator.
 
         Raises
         ------
         InputError or ValueError
-            If a hyperparameter, a number or a label is not usable; the message names it.
+            If a hyperparameter, a number or a label is invalid; the message names it.
         DivergenceError
             If the objective becomes NaN or infinite, or far exceeds the objective of the zero model.
 
         Warns
         -----
         ConvergenceWarning
-            If the objective ended above that of the zero model or still fell much, or the model is no better
-            than one class for all rows.
+            If the objective ended above that of the zero model or was still falling fast, or the model is no
+            better than predicting one class for all rows.
         """
         ...
 
@@ -502,25 +504,27 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         old: Any = None,
         verbose: bool = False,
     ) -> Self:
-        """Learn from new rows, going on from what has been learned.
+        """Update the fitted model with new rows.
 
-        Landmarks, gamma, scaling, maps, encodings and weights of classes stay what they are, and so do the
-        hyperparameters. What the updated model minimises depends on the algorithm:
+        Landmarks, gamma, scaling, maps, encodings, class weights and hyperparameters do not change. What the
+        updated model minimises depends on the algorithm:
 
-        - Newton with the square loss, where it has made the matrix of all rows for up to 2,048 functions: of
-          its objective over old and new rows, exactly. The old rows are not needed.
-        - Newton with other losses, RBCD, SVRG and CSVRG: likewise, and they read the old rows again.
-        - Cells: the machines of cells that get new rows are solved again from their old and new rows, all
-          others stay to the bit, and so do map, kernel, C and the sigmoids of probabilities.
-        - DSG, Pegasos, AVM, NORMA and SBMD go on with the steps of their papers over the new rows, counting
-          on: the expected loss over the stream of all rows so far.
+        - Newton with the square loss and at most 2,048 basis functions, if the fit used the matrix of all
+          rows: its objective over old and new rows, exactly. The old rows are not needed.
+        - Newton with other losses, RBCD, SVRG and CSVRG: the same objective. They read the old rows again.
+        - Cells: machines of cells with new rows are solved again on their old and new rows. All other
+          machines, the map, the kernel, C and the sigmoids of the probabilities keep their exact values.
+        - DSG, Pegasos, AVM, NORMA and SBMD: the expected loss over the stream of all rows so far. They
+          continue the steps of their papers over the new rows, and the step count continues too.
 
         Parameters
         ----------
-        X, y, sample_weight : the new rows, as ``fit`` takes them in memory; or a split of a data set
-        old : the rows that it has learned from so far, where they are to be read again: a tuple (X, y) or
-            (X, y, sample_weight), a split, or a list of those
-        verbose : show progress, as ``fit`` does
+        X, y, sample_weight : array-like, frame or Split
+            The new rows in memory, as ``fit`` takes them, or a split of a data set.
+        old : tuple (X, y), tuple (X, y, sample_weight), Split or list of these, default=None
+            All rows that the model has learned from so far, if the algorithm reads them again.
+        verbose : bool, default=False
+            Show progress as ``fit`` does.
 
         Returns
         -------
@@ -529,15 +533,15 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            If the algorithm cannot go on from a model, old rows are missing, or there is a label that the
-            model does not know; the message says what to do instead.
+            If the algorithm has no updates, old rows are missing, or a label is new to the model; the message
+            says what to do instead.
         """
         ...
 
     def save(self, path: Location) -> None:
-        """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds.
+        """Write a model folder that :func:`distkern.load_model` reads.
 
-        A model that is there stays until this one is whole.
+        A model that is already there stays until the new one is complete.
         """
         ...
 
@@ -596,28 +600,35 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
     classes_: NDArray[Any]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
+        """Fit on a batch of rows: the first call is ``fit``, later calls are ``update``.
 
-        What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
-        :meth:`update` says what the model then minimises: Newton with the square loss and up to 2,048
-        functions ends where a fit to all rows with the choices of the first batch does.
+        The first batch decides everything that a fit chooses: scaling, landmarks, and hyperparameters set to
+        "auto". :meth:`update` describes what the model then minimises. Newton with the square loss and at
+        most 2,048 basis functions reaches the same model as a fit on all rows with the choices of the first
+        batch.
 
         Parameters
         ----------
-        X, y, sample_weight : rows in memory, as ``update`` takes them
-        classes : all labels there are; None: those of the first batch, which has rows of each of them
+        X, y, sample_weight : array-like
+            Rows in memory, as ``update`` takes them.
+        classes : array-like, default=None
+            All labels; None: the labels of the first batch, which must contain rows of every class.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         InputError
-            If the first batch has other labels than the classes, or a later one has a label that is not among
-            them; if Newton has more functions; as :meth:`fit` and :meth:`update` do.
+            If the labels of the first batch differ from ``classes``, a later batch has an unknown label, or
+            Newton has more basis functions; also as :meth:`fit` and :meth:`update` do.
         """
         ...
 
     @overload
     def predict(self, X: _Lazy | Split | None) -> Any:
-        """Labels (n_rows,); lazy for Dask arrays and splits."""
+        """Predict labels, (n_rows,); lazy for Dask collections and splits."""
         ...
 
     @overload
@@ -625,9 +636,10 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
 
     @overload
     def predict_proba(self, X: _Lazy | Split | None) -> Any:
-        """Probabilities (n_rows, n_classes), where the model has them; lazy as predict.
+        """Predict class probabilities, (n_rows, n_classes), if the model has them; lazy as :meth:`predict`.
 
-        They are those of rows as they are, weighted by ``sample_weight``, whatever ``class_weight`` is.
+        The probabilities are for rows as they occur, weighted by ``sample_weight``; ``class_weight`` does not
+        change them.
         """
         ...
 
@@ -636,14 +648,17 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
 
     @overload
     def decision_function(self, X: _Lazy | Split | None) -> Any:
-        """f(x): (n_rows,) for two classes, else (n_rows, n_classes); lazy for Dask arrays and splits."""
+        """Compute f(x): (n_rows,) for two classes, otherwise (n_rows, n_classes).
+
+        The result is lazy for Dask collections and splits.
+        """
         ...
 
     @overload
     def decision_function(self, X: Any) -> NDArray[Any]: ...
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy on arrays, or on a split of a data set, which has its own labels."""
+        """Return the accuracy on arrays, or on a split of a data set, which has its own labels."""
         ...
 
     def explain(
@@ -657,27 +672,38 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
         max_samples: int = 2000,
         random_state: int = 0,
     ) -> Explanation:
-        """Permutation importances of the columns and partial dependence on them, on a sample of rows.
+        """Compute permutation importances and partial dependence on a sample of rows.
 
-        A column of a table is permuted as a whole, and set to a value of the table. Only the sample is held.
+        The columns of a table are permuted as a whole, and partial dependence sets them to values of the
+        table. Only the sample is held in memory.
 
         Parameters
         ----------
-        X, y : rows and labels or targets as ``fit`` takes them, best such as it has not seen; of a data set
-            its test rows, if it has some
-        features : names or positions of the columns that are looked at; None: up to 30, those of the largest
-            weight in a learned metric, else of the largest variance, and for partial dependence the five
-            that cost most
-        grid_resolution : values of a column for partial dependence, at most: quantiles from 5 to 95 %, or the
-            categories of most rows
-        n_repeats : permutations of each column
-        max_samples : rows, at most, and at most 8 MiB of them
-        random_state : seed of the sample and of the permutations
+        X, y : array-like, frame, Dask collection, Split or Dataset
+            Rows with labels or targets, as ``fit`` takes them; preferably rows that were not used to fit. The
+            test rows of a data set are used if it has any.
+        features : list of str or int, default=None
+            Names or positions of the columns to measure. None: up to 30 columns, those with the largest
+            weight in the learned metric or else the largest variance; partial dependence for the five most
+            important.
+        grid_resolution : int, default=20
+            Largest number of values in a partial dependence curve: quantiles from 5 to 95 %, or the most
+            frequent categories.
+        n_repeats : int, default=5
+            Permutations of each column.
+        max_samples : int, default=2000
+            Largest number of rows; the sample also takes at most 8 MiB.
+        random_state : int, default=0
+            Seed of the sample and the permutations.
+
+        Returns
+        -------
+        explanation : Explanation
 
         Raises
         ------
         InputError or ValueError
-            If an argument is not usable or nothing can be measured; the message says why.
+            If an argument is invalid or nothing can be measured; the message says why.
         """
         ...
 
@@ -686,19 +712,19 @@ class _Regressor(_Model, RegressorMixin):  # type: ignore[misc]
     target_scale_: float
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
+        """Fit on a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
         ...
 
     @overload
     def predict(self, X: _Lazy | Split | None) -> Any:
-        """Predictions (n_rows,), or (n_rows, n_quantiles); lazy for Dask arrays and splits."""
+        """Predict targets, (n_rows,) or (n_rows, n_quantiles); lazy for Dask collections and splits."""
         ...
 
     @overload
     def predict(self, X: Any) -> NDArray[Any]: ...
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R^2 on arrays, or on a split of a data set, which has its own targets."""
+        """Return R^2 on arrays, or on a split of a data set, which has its own targets."""
         ...
 
     def explain(
@@ -712,27 +738,38 @@ class _Regressor(_Model, RegressorMixin):  # type: ignore[misc]
         max_samples: int = 2000,
         random_state: int = 0,
     ) -> Explanation:
-        """Permutation importances of the columns and partial dependence on them, on a sample of rows.
+        """Compute permutation importances and partial dependence on a sample of rows.
 
-        A column of a table is permuted as a whole, and set to a value of the table. Only the sample is held.
+        The columns of a table are permuted as a whole, and partial dependence sets them to values of the
+        table. Only the sample is held in memory.
 
         Parameters
         ----------
-        X, y : rows and labels or targets as ``fit`` takes them, best such as it has not seen; of a data set
-            its test rows, if it has some
-        features : names or positions of the columns that are looked at; None: up to 30, those of the largest
-            weight in a learned metric, else of the largest variance, and for partial dependence the five
-            that cost most
-        grid_resolution : values of a column for partial dependence, at most: quantiles from 5 to 95 %, or the
-            categories of most rows
-        n_repeats : permutations of each column
-        max_samples : rows, at most, and at most 8 MiB of them
-        random_state : seed of the sample and of the permutations
+        X, y : array-like, frame, Dask collection, Split or Dataset
+            Rows with labels or targets, as ``fit`` takes them; preferably rows that were not used to fit. The
+            test rows of a data set are used if it has any.
+        features : list of str or int, default=None
+            Names or positions of the columns to measure. None: up to 30 columns, those with the largest
+            weight in the learned metric or else the largest variance; partial dependence for the five most
+            important.
+        grid_resolution : int, default=20
+            Largest number of values in a partial dependence curve: quantiles from 5 to 95 %, or the most
+            frequent categories.
+        n_repeats : int, default=5
+            Permutations of each column.
+        max_samples : int, default=2000
+            Largest number of rows; the sample also takes at most 8 MiB.
+        random_state : int, default=0
+            Seed of the sample and the permutations.
+
+        Returns
+        -------
+        explanation : Explanation
 
         Raises
         ------
         InputError or ValueError
-            If an argument is not usable or nothing can be measured; the message says why.
+            If an argument is invalid or nothing can be measured; the message says why.
         """
         ...
 
@@ -741,150 +778,147 @@ class _Loaded(_Classifier):
     """A fitted estimator of any class: regressors lack what classifiers alone have."""
 
 class AVMClassifier(_Classifier):
-    """Approximation vector machine: gradients moved to landmarks (Le et al. 2017; Tan et al. 2019).
+    """Kernel classifier by the approximation vector machine (Le et al. 2017; Tan et al. 2019).
 
-    Minimises the objective of :class:`CSVRGClassifier` with steps 1/t, so that ``lam`` is 1 / lambda of
-    Le et al. Cheaper for each pass than CSVRG and slower to converge: O(1/t).
+    Minimises the objective of :class:`CSVRGClassifier` by stochastic gradients that are moved to landmarks,
+    with steps 1/t; ``lam`` is 1 / lambda of Le et al. A pass costs less than a pass of CSVRG, but convergence
+    is slower: O(1/t).
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "squared_hinge"}, default="hinge"
-        the loss
+        The loss.
     kernel : {"cauchy", "laplacian", "matern", "rbf"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 2048, or by the diameter
+        At most this many landmarks; none: 2048, or by the diameter.
     diameter : float >= 0 or None, default=None
-        of the balls that cover the rows, instead of n_landmarks
+        Of the balls that cover the rows, instead of n_landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     lam : float > 0 or "auto", default="auto"
-        weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer; auto:
-        chosen on held-out rows, or 1024.0
+        Weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer; auto:
+        chosen on held-out rows, or 1024.0.
     stages : int >= 1, default=10
-        passes over the rows, measured after each
+        Passes over the rows, measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: one pass, or more where that would be less
-        than lam steps (at most 2^14 of them)
+        int: rows; float: passes over the rows; none: one pass, or more if that is less than lam
+        steps (at most 2^14 of them).
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     projection : bool, default=True
-        keep w in the ball that holds the optimum
+        Keep w in the ball that holds the optimum.
     average : bool, default=True
-        the model is the mean of the last half of the iterates, not the last
+        The model is the mean of the last half of the iterates, not the last.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     landmarks_ : Rows
-        (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
-        sparse rows
+        (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the training rows
+        were sparse.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -945,161 +979,159 @@ class AVMClassifier(_Classifier):
     ) -> None: ...
 
 class CSVRGClassifier(_Classifier):
-    """Kernel machine trained by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
+    """Kernel classifier by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
-    landmarks, for losses without kinks with linear convergence to the optimum of that span; with
-    ``projection=True``, as in the paper, to a fixed point whose distance is that of the rows from their
-    landmarks. Several classes are learnt one-vs-rest over the same landmarks, sharing every kernel row.
+    landmarks. For smooth losses it converges linearly to the optimum of that span. With ``projection=True``,
+    as in the paper, it converges to a fixed point whose distance from the optimum depends on the distance of
+    the rows from their landmarks. Several classes are learned one-vs-rest over the same landmarks and share
+    every kernel row.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "squared_hinge"}, default="odm"
-        the loss
+        The loss.
     kernel : {"cauchy", "laplacian", "matern", "rbf"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512, or by the diameter
+        At most this many landmarks; none: 512, or by the diameter.
     diameter : float >= 0 or None, default=None
-        of the balls that cover the rows, instead of n_landmarks
+        Of the balls that cover the rows, instead of n_landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     lam : float > 0 or "auto", default="auto"
-        weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer; auto:
-        chosen on held-out rows, or 1024.0
+        Weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer; auto:
+        chosen on held-out rows, or 1024.0.
     stages : int >= 1, default=5
-        at most this many; each is one pass for the full gradient and one for the inner loop
+        At most this many; each is one pass for the full gradient and one for the inner loop.
     steps_per_stage : int >= 1, float > 0 or None, default=None
         int: rows; float: passes over the rows; none: one pass, or 3 / eta rows up to three passes
-        or 10,000 rows
+        or 10,000 rows.
     step_size : float in (0, 1) or None, default=None
-        eta; none: 1 / L, 0.5 / L without the mean of iterates, and 0.02 / max(1, lam) for a loss
-        that is not smooth
+        eta; none: 1 / L, 0.5 / L without the mean of iterates, and 0.02 / max(1, lam) for nonsmooth
+        losses.
     option : {"mean", "I", "II"}, default="mean"
-        the next snapshot is the mean of the iterates of the stage's last quarter, the last one (I)
-        or a random one (II)
+        The next snapshot: the mean of the iterates in the stage's last quarter, the last iterate
+        (I) or a random one (II).
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     projection : bool or "span", default="span"
-        span: gradients are projected on the span of the landmarks, which takes r^2 operations more
-        of a row; true: they are moved to the nearest landmark, as in the paper; by both w is kept
-        in the ball that holds the optimum; false: as true, without the ball
+        span: project gradients on the span of the landmarks, at r^2 more operations a row; true:
+        move them to the nearest landmark, as in the paper; both keep w in the ball that holds the
+        optimum; false: as true, without the ball.
     tol : float >= 0, default=0.01
-        stop once w changes by less than this share of itself in a stage, or, with
-        projection='span', the objective is shown to be within this share of f(0) - f of its minimum
+        Stop once w changes by less than this share of itself in a stage, or, with
+        projection='span', the objective is shown to be within this share of f(0) - f of its
+        minimum.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     landmarks_ : Rows
-        (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was fitted on
-        sparse rows
+        (r, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the training rows
+        were sparse.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -1164,168 +1196,163 @@ class CSVRGClassifier(_Classifier):
     ) -> None: ...
 
 class CellClassifier(_Classifier):
-    """An exact kernel machine in each cell of the rows, several classes by one-vs-rest.
+    """Exact kernel machines in cells of the input, with several classes by one-vs-rest.
 
-    The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
-    1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows; a row is predicted by the machine of its cell. s_i
-    is the weight of a row times that of its class: a row of weight 2 is one that is there twice, and doubled
-    weights are a doubled C. The largest C s_i that is solved is 10^10.
+    The rows are divided into cells of at most ``max_cell_rows`` rows. The machine of a cell minimises 1/2
+    |w|^2 + C sum_i s_i l(f(x_i), y_i) over its rows, and predicts new rows in that cell. s_i is the weight of
+    a row times the weight of its class: a row of weight 2 equals two rows, and doubling all weights doubles
+    C. C s_i is limited to 10^10.
 
-    The losses are no likelihoods. With ``probability=True`` some cells are solved once more without a fifth
-    of their rows, and ``predict_proba`` is a sigmoid of the decision values that is fitted to these (Platt
-    1999); of several classes one each, to one power (Guo et al. 2017), made to sum to 1, so that a row's
-    likeliest class may differ from its label where they are close. Weights of classes do not count in it,
-    those of rows do.
+    The losses are not likelihoods. With ``probability=True`` some cells are solved again without a fifth of
+    their rows, and ``predict_proba`` is a sigmoid of the decision values fitted to those rows (Platt 1999).
+    Several classes have one sigmoid each and a common power (Guo et al. 2017), normalised to sum 1, so the
+    most probable class can differ from the predicted label if both are close. Sample weights count in this
+    fit; class weights do not.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "odm", "squared_hinge"}, default="squared_hinge"
-        the loss
+        The loss.
     kernel : {"auto", "cauchy", "laplacian", "matern", "rbf"}, default="auto"
-        the kernel; auto: searched, or exp(-gamma |x - y|)
+        The kernel; auto: searched, or exp(-gamma |x - y|).
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: searched,
-        or 'median'
+        Of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: searched,
+        or 'median'.
     smoothness : float in [0.5, 9.5], default=0.5
-        of the Matern kernel: with 0.5 it is exp(-gamma |x - y|)
+        Of the Matern kernel: with 0.5 it is exp(-gamma |x - y|).
     probability : bool, default=True
-        whether probabilities of classes are fitted, on rows that are held out of some cells
+        Whether class probabilities are fitted, on rows held out of some cells.
     C : float in (0, 1e+10] or "auto", default="auto"
-        weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10
+        Weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10.
     scale : {"auto", "none", "standard", "normal", "ranks"}, default="auto"
-        of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal
-        quantiles; none: as it is; auto: searched, or none
+        Of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal
+        quantiles; none: as it is; auto: searched, or none.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default="auto"
-        in which distances are measured, learned from gradients; interactions: a diagonal that
+        In which distances are measured, learned from gradients; interactions: a diagonal that
         starts from the columns whose narrow pairs explain what a broad machine leaves; none:
-        Euclidean; auto: searched, or Euclidean
+        Euclidean; auto: searched, or Euclidean.
     search : {"full", "quick"} or None, default="full"
-        how what is auto of scale, metric, gamma and C is chosen, on rows that are held out of a
-        sample and of rows near each other; none: it is not
+        How what is auto of scale, metric, gamma and C is chosen, on rows that are held out of a
+        sample and of rows near each other; none: it is not.
     max_cell_rows : int >= 2 or "auto", default="auto"
-        rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to
-        12000, fewer of many rows
+        Rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to
+        12000, fewer of many rows.
     overlap : float in [0, 0.5] or "auto", default="auto"
-        share of the rows of two cells from which both learn, at the border between them; less, as a
-        share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1
+        Share of the rows of two cells from which both learn, at the border between them; less, as a
+        share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1.
     tol : float >= 0, default=0.05
-        the largest slope of the dual that is left, in units of predictions (margins, or standard
+        The largest slope of the dual that is left, in units of predictions (margins, or standard
         deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the
-        objective; the square loss is solved at once
+        objective; the square loss is solved at once.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     settled_ : Settled
-        what was chosen: ``gamma_``, ``cost_`` and which kernel
+        Chosen values: ``gamma_``, ``cost_`` and the kernel.
     places_ : Places
-        where a row lies; ``places_.map`` has the transform and the metric
+        Finds the cell of a row; ``places_.map`` has the transform and the metric.
     machines_ : ndarray
-        (n_buckets, 32), fingerprints of the buckets' machines
+        (n_buckets, 32) fingerprints of the buckets' machines.
     parts_ : StoredParts or HeldParts
-        the buckets' machines, in memory or in the folder of the model
+        Machines of the buckets, in memory or in the model's folder.
     bucket_bytes_ : int
-        of the largest bucket's machines
+        Bytes of the largest bucket's machines.
     n_cells_ : int
-        cells
+        Number of cells.
     n_support_ : int
-        rows with a coefficient
+        Number of rows with a nonzero coefficient.
     regulariser_ : float
-        |w|^2 / (2 C n) of n training rows, summed over the cells
+        |w|^2 / (2 C n) for n training rows, summed over the cells.
     sigmoids_ : ndarray
-        (n_outputs, 3) slopes, offsets and a power, with ``probability=True``
+        (n_outputs, 3) slopes, offsets and a power of the probabilities, with ``probability=True``.
     metric_importances_ : ndarray
-        The weight of each feature in the learned metric, (d,), their sum 1; there are none without
-        one
+        Weight of each feature in the learned metric, (d,), with sum 1; missing without a metric.
     gamma_ : float
-        The kernel's gamma over mapped rows
+        The kernel's gamma over mapped rows.
     cost_ : float
-        C
+        The value of C.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -1390,150 +1417,145 @@ class CellClassifier(_Classifier):
     ) -> None: ...
 
 class CellRegressor(_Regressor):
-    """An exact kernel machine in each cell of the rows, for real targets.
+    """Exact kernel machines in cells of the input, for real targets.
 
-    f = target_center_ + target_scale_ g, see :class:`CellClassifier` for what g minimises.
+    f = target_center_ + target_scale_ g, where g minimises the objective of :class:`CellClassifier`.
 
     Parameters
     ----------
     loss : {"absolute", "epsilon_insensitive", "huber", "square"}, default="square"
-        the loss
+        The loss.
     kernel : {"auto", "cauchy", "laplacian", "matern", "rbf"}, default="auto"
-        the kernel; auto: searched, or exp(-gamma |x - y|)
+        The kernel; auto: searched, or exp(-gamma |x - y|).
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: searched,
-        or 'median'
+        Of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: searched,
+        or 'median'.
     smoothness : float in [0.5, 9.5], default=0.5
-        of the Matern kernel: with 0.5 it is exp(-gamma |x - y|)
+        Of the Matern kernel: with 0.5 it is exp(-gamma |x - y|).
     C : float in (0, 1e+10] or "auto", default="auto"
-        weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10
+        Weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10.
     scale : {"auto", "none", "standard", "normal", "ranks"}, default="auto"
-        of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal
-        quantiles; none: as it is; auto: searched, or none
+        Of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal
+        quantiles; none: as it is; auto: searched, or none.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default="auto"
-        in which distances are measured, learned from gradients; interactions: a diagonal that
+        In which distances are measured, learned from gradients; interactions: a diagonal that
         starts from the columns whose narrow pairs explain what a broad machine leaves; none:
-        Euclidean; auto: searched, or Euclidean
+        Euclidean; auto: searched, or Euclidean.
     search : {"full", "quick"} or None, default="full"
-        how what is auto of scale, metric, gamma and C is chosen, on rows that are held out of a
-        sample and of rows near each other; none: it is not
+        How what is auto of scale, metric, gamma and C is chosen, on rows that are held out of a
+        sample and of rows near each other; none: it is not.
     max_cell_rows : int >= 2 or "auto", default="auto"
-        rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to
-        12000, fewer of many rows
+        Rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to
+        12000, fewer of many rows.
     overlap : float in [0, 0.5] or "auto", default="auto"
-        share of the rows of two cells from which both learn, at the border between them; less, as a
-        share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1
+        Share of the rows of two cells from which both learn, at the border between them; less, as a
+        share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1.
     tol : float >= 0, default=0.05
-        the largest slope of the dual that is left, in units of predictions (margins, or standard
+        The largest slope of the dual that is left, in units of predictions (margins, or standard
         deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the
-        objective; the square loss is solved at once
+        objective; the square loss is solved at once.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     epsilon : float >= 0 or None, default=None
-        residual that costs nothing, in the units of the targets; none: 0.1 standard deviations
+        Largest residual without loss, in the units of the targets; none: 0.1 standard deviations.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     settled_ : Settled
-        what was chosen: ``gamma_``, ``cost_`` and which kernel
+        Chosen values: ``gamma_``, ``cost_`` and the kernel.
     places_ : Places
-        where a row lies; ``places_.map`` has the transform and the metric
+        Finds the cell of a row; ``places_.map`` has the transform and the metric.
     machines_ : ndarray
-        (n_buckets, 32), fingerprints of the buckets' machines
+        (n_buckets, 32) fingerprints of the buckets' machines.
     parts_ : StoredParts or HeldParts
-        the buckets' machines, in memory or in the folder of the model
+        Machines of the buckets, in memory or in the model's folder.
     bucket_bytes_ : int
-        of the largest bucket's machines
+        Bytes of the largest bucket's machines.
     n_cells_ : int
-        cells
+        Number of cells.
     n_support_ : int
-        rows with a coefficient
+        Number of rows with a nonzero coefficient.
     regulariser_ : float
-        |w|^2 / (2 C n) of n training rows, summed over the cells
+        |w|^2 / (2 C n) for n training rows, summed over the cells.
     metric_importances_ : ndarray
-        The weight of each feature in the learned metric, (d,), their sum 1; there are none without
-        one
+        Weight of each feature in the learned metric, (d,), with sum 1; missing without a metric.
     gamma_ : float
-        The kernel's gamma over mapped rows
+        The kernel's gamma over mapped rows.
     cost_ : float
-        C
+        The value of C.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -1592,170 +1614,166 @@ class CellRegressor(_Regressor):
 class DSGClassifier(_Classifier):
     """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
-    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch
-    of rows and a new block of random features, which are regenerated from the seed and never stored.
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space. Each step draws a batch
+    of rows and a new block of random features. The features are computed from the seed and never stored.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "softmax", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     step_size : float > 0 or None, default=None
-        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' plainly
+        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        how fast steps of a given size fall
+        How fast steps of a given size fall.
     n_features : int >= 1, default=16384
-        random features at most, rounded up to whole blocks
+        Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=512
-        features of a block, as many as a step adds; even for pairs
+        Features of a block, added by one step; even for paired features.
     batch_size : int >= 1, default=4096
-        B, rows of a step; at most all rows
+        B, rows of a step; at most all rows.
     nu : float >= 0 or "auto", default=1e-06
-        weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     variant : {"dsg", "udsg", "cdsg"}, default="dsg"
-        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where
-        its inequality allows
+        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one if its
+        inequality allows.
     udsg_pattern : float or list of float, default=(1, 1)
-        steps in new blocks, then steps in old blocks, and so on
+        Steps in new blocks, then steps in old blocks, and so on.
     largest_reuse : float > 0, default=4.0
-        largest step in an old block, in units of steps in new blocks
+        Largest step in an old block, in units of steps in new blocks.
     feature_variance : float > 0, default=1.0
-        variance over x of phi(x) phi(x'), about 1 for cosines
+        Variance over x of phi(x) phi(x'), about 1 for cosines.
     precondition : bool, default=True
-        divide a block's step by its damped curvature, as the authors' published code does
+        Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2
+        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
     average : bool, default=True
-        the model is the average of the iterates, late ones weighing most
+        The model is the average of the iterates, weighted towards late ones.
     polish : "exact" or None, default=None
-        exact: after the steps, the minimiser over the features in use, up to 8192 of them
+        exact: after the steps, compute the minimiser over the features in use, up to 8192.
     stages : int >= 1, default=10
-        parts of the run; the model is measured after each
+        Parts of the run; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least
+        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     gamma_ : float
-        the kernel's gamma
+        Gamma of the kernel.
     n_blocks_ : int
-        blocks of random features in use
+        Number of blocks of random features in use.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -1840,180 +1858,186 @@ class DSGClassifier(_Classifier):
     ) -> None: ...
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
+        """Continue with a batch of rows: one step for every ``batch_size`` rows, and at least one.
 
-        Step sizes count on from batch to batch; the bandwidth is chosen on the first. Arrays only. Nothing is
-        tried for ``nu`` or ``gamma`` "auto": they are as a ``fit`` before has found them, or their defaults;
-        and columns are scaled only as by a ``fit`` before.
+        The step count carries over from batch to batch, and the first batch decides the bandwidth. Nothing is
+        searched: ``nu`` and ``gamma`` set to "auto" keep the values of an earlier ``fit``, or else their
+        defaults. Columns are scaled only as in an earlier ``fit``.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array or sparse matrix
-        y : (n_rows,) labels
-        classes : all labels there are, needed in the first call
-        sample_weight : (n_rows,) weights of the losses
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows in memory.
+        y : array-like of shape (n_rows,)
+            Labels.
+        classes : array-like, default=None
+            All labels; required in the first call.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the losses.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         InputError
-            If there is a label that ``classes`` does not hold, or the first call does not give them.
+            If a label is not in ``classes``, or the first call lacks them.
         """
         ...
 
 class DSGDensityRatio(_Classifier):
-    """f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
+    """Estimate f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014,
+    Section 4).
 
-    Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010), whose minimiser without the last term is
-    log(p/q), and its minimum 1 - KL(p, q). Both samples weigh the same, however many rows they have. They are
-    two arrays or data sets, ``fit(P, Q)``, or the rows of two labels, ``fit(X, y)``: p is then the density of
-    the rows of ``classes_[1]``, and with two arrays that of the first.
+    Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010). Without the last term the minimiser is
+    log(p/q) and the minimum is 1 - KL(p, q). Both samples have the same total weight, whatever their sizes.
+    Give two arrays or data sets, ``fit(P, Q)``, or rows with two labels, ``fit(X, y)``. With labels, p is the
+    density of the rows of ``classes_[1]``; with two samples, p is the density of the first.
 
-    As a classifier it predicts the sample of the larger density, and ``decision_function`` is ``log_ratio``.
+    As a classifier it predicts the sample with the larger density, and ``decision_function`` equals
+    ``log_ratio``.
 
     Parameters
     ----------
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale/0.5"
-        of the kernel: a number, or a rule that reads it off the rows
+        Of the kernel: a number, or a rule that computes it from the rows.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     step_size : float > 0 or None, default=None
-        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' plainly
+        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        how fast steps of a given size fall
+        How fast steps of a given size fall.
     cap : float > 0, default=8.0
-        log-ratio from which on a parabola goes on for exp
+        log-ratio beyond which a parabola replaces exp.
     n_features : int >= 1, default=2048
-        random features at most, rounded up to whole blocks
+        Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=256
-        features of a block, as many as a step adds; even for pairs
+        Features of a block, added by one step; even for paired features.
     batch_size : int >= 1, default=4096
-        B, rows of a step; at most all rows
+        B, rows of a step; at most all rows.
     nu : float >= 0, default=0.0001
-        weight of |f|^2 / 2 against the mean loss
+        Weight of |f|^2 / 2 against the mean loss.
     variant : {"dsg", "udsg", "cdsg"}, default="dsg"
-        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where
-        its inequality allows
+        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one if its
+        inequality allows.
     udsg_pattern : float or list of float, default=(1, 1)
-        steps in new blocks, then steps in old blocks, and so on
+        Steps in new blocks, then steps in old blocks, and so on.
     largest_reuse : float > 0, default=4.0
-        largest step in an old block, in units of steps in new blocks
+        Largest step in an old block, in units of steps in new blocks.
     feature_variance : float > 0, default=1.0
-        variance over x of phi(x) phi(x'), about 1 for cosines
+        Variance over x of phi(x) phi(x'), about 1 for cosines.
     precondition : bool, default=True
-        divide a block's step by its damped curvature, as the authors' published code does
+        Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2
+        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
     average : bool, default=True
-        the model is the average of the iterates, late ones weighing most
+        The model is the average of the iterates, weighted towards late ones.
     stages : int >= 1, default=10
-        parts of the run; the model is measured after each
+        Parts of the run; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least
+        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     kl_divergence_ : float
-        E_p f - E_q exp(f) + 1 of the training rows (of about 16,384 of them), which is too large
-        where they are few; of other rows see :meth:`kl_divergence`
+        E_p f - E_q exp(f) + 1 on about 16,384 training rows, which is too large for few rows;
+        :meth:`kl_divergence` computes it for other rows.
     gamma_ : float
-        the kernel's gamma
+        Gamma of the kernel.
     n_blocks_ : int
-        blocks of random features in use
+        Number of blocks of random features in use.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -2089,208 +2113,218 @@ class DSGDensityRatio(_Classifier):
 
     @overload
     def log_ratio(self, X: _Lazy | Split | None) -> Any:
-        """log(p/q), (n_rows,); lazy for Dask arrays and splits."""
+        """Compute log(p/q), (n_rows,); lazy for Dask collections and splits."""
         ...
 
     @overload
     def log_ratio(self, X: Any) -> NDArray[Any]: ...
 
     def kl_divergence(self, X: Any, y: Any) -> float:
-        """E_p f - E_q exp(f) + 1 of other rows: at most KL(p, q) in expectation, whatever f is.
+        """Estimate the KL divergence on other rows: E_p f - E_q exp(f) + 1.
+
+        The expectation is at most KL(p, q), whatever f is.
 
         Parameters
         ----------
-        X, y : as of :meth:`permutation_test`
+        X, y : array-like
+            See :meth:`permutation_test`.
+
+        Returns
+        -------
+        kl : float
         """
         ...
 
     def permutation_test(self, X: Any, y: Any, *, n_permutations: int = 999, random_state: Any = None) -> PermutationTest:
-        """Test whether p = q by rows that the model was not fitted on.
+        """Test p = q on rows that were not used to fit.
 
-        The statistic is the mean of f over the rows of p less that over the rows of q, and it is compared
-        with those of rows that are dealt out to p and q at random (Lopez-Paz and Oquab 2017, with f for the
+        The statistic is the mean of f over the rows of p minus the mean over the rows of q. It is compared
+        with the statistics of random divisions of the rows (Lopez-Paz and Oquab 2017, with f as the
         classifier). The p-value is exact, whatever f is, if the rows are independent of the training rows.
 
         Parameters
         ----------
-        X, y : rows and their labels, or a sample of p and one of q; arrays, of which
-            f takes 8 bytes a row
-        n_permutations : how often
-        random_state : of the permutations
+        X, y : array-like
+            Rows and their labels, or a sample of p and a sample of q. f takes 8 bytes for each row.
+        n_permutations : int, default=999
+            Number of random divisions.
+        random_state : int, RandomState or None, default=None
+            Seed of the divisions.
+
+        Returns
+        -------
+        test : PermutationTest
 
         Raises
         ------
         InputError
-            If a label is none of the training rows', or a sample has no rows.
+            If a label is unknown to the model, or a sample has no rows.
         """
         ...
 
 class DSGGaussianProcessRegressor(_Regressor):
-    """Gaussian process regressor over random features, whose predictions have standard deviations.
+    """Gaussian process regressor over random features, with standard deviations of the predictions.
 
-    The prior of f has the mean of the targets and the covariance target_scale_^2 k(x, x'), target_scale_ the
-    standard deviation of the targets, and the noise is normal: scikit-learn's ``GaussianProcessRegressor``
-    with the kernel as it is, ``normalize_y=True`` and ``alpha=noise**2``. The posterior is exact for the
-    ``n_features`` random features, in whose space covariances are within about n_features^-1/2 of k. Where
-    there are many more rows than features, and they leave the process room (narrow kernels, points far from
-    all rows), standard deviations are too small, as of any process of finite rank.
+    The prior of f has the mean of the targets and the covariance target_scale_^2 k(x, x'), where
+    target_scale_ is the standard deviation of the targets, and the noise is normal. This is scikit-learn's
+    ``GaussianProcessRegressor`` with a fixed kernel, ``normalize_y=True`` and ``alpha=noise**2``. The
+    posterior is exact for the ``n_features`` random features, whose covariances are within about
+    n_features^-1/2 of k. With many more rows than features, standard deviations are too small where the data
+    leave the process free (narrow kernels, points far from all rows), as for any process of finite rank.
 
     Parameters
     ----------
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel: a number, or a rule that reads it off the rows; auto: of the largest marginal
-        likelihood of 512 rows, of sparse ones 'scale'
+        Of the kernel: a number, or a rule that computes it from the rows; auto: maximise the
+        marginal likelihood of 512 rows; sparse rows: 'scale'.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="quasi_monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     step_size : float > 0 or None, default=None
-        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' plainly
+        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        how fast steps of a given size fall
+        How fast steps of a given size fall.
     n_features : int >= 1, default=2048
-        random features at most, rounded up to whole blocks
+        Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=256
-        features of a block, as many as a step adds; even for pairs
+        Features of a block, added by one step; even for paired features.
     batch_size : int >= 1, default=4096
-        B, rows of a step; at most all rows
+        B, rows of a step; at most all rows.
     variant : {"dsg", "udsg", "cdsg"}, default="dsg"
-        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where
-        its inequality allows
+        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one if its
+        inequality allows.
     udsg_pattern : float or list of float, default=(1, 1)
-        steps in new blocks, then steps in old blocks, and so on
+        Steps in new blocks, then steps in old blocks, and so on.
     largest_reuse : float > 0, default=4.0
-        largest step in an old block, in units of steps in new blocks
+        Largest step in an old block, in units of steps in new blocks.
     feature_variance : float > 0, default=1.0
-        variance over x of phi(x) phi(x'), about 1 for cosines
+        Variance over x of phi(x) phi(x'), about 1 for cosines.
     precondition : bool, default=True
-        divide a block's step by its damped curvature, as the authors' published code does
+        Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2
+        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
     average : bool, default=True
-        the model is the average of the iterates, late ones weighing most
+        The model is the average of the iterates, weighted towards late ones.
     stages : int >= 1, default=10
-        parts of the run; the model is measured after each
+        Parts of the run; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least
+        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least.
     noise : float > 0 or None, default=None
-        standard deviation of the noise, in that of the targets; none: of the largest marginal
-        likelihood
+        Standard deviation of the noise, relative to that of the targets; none: maximise the
+        marginal likelihood.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     noise_ : float
-        standard deviation of the noise, in the units of the targets
+        Standard deviation of the noise, in the units of the targets.
     nu_ : float
-        (noise_ / target_scale_)^2 / n, n the sum of the rows' weights
+        (noise_ / target_scale_)^2 / n, where n is the sum of the rows' weights.
     log_marginal_likelihood_ : float
-        of the training targets, in units of target_scale_; NaN if the fit was ended before its last
-        stage, as noise_
+        Log marginal likelihood of the training targets, in units of target_scale_; NaN, as noise_
+        is, if the fit ended before its last stage.
     spread_ : ndarray
-        (n_features, n_features), D: the standard deviation of f(x) is |z(x)' D|
+        (n_features, n_features) matrix D: the standard deviation of f(x) is |z(x)' D|.
     gamma_ : float
-        the kernel's gamma
+        Gamma of the kernel.
     n_blocks_ : int
-        blocks of random features in use
+        Number of blocks of random features in use.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -2370,13 +2404,19 @@ class DSGGaussianProcessRegressor(_Regressor):
 
     @overload
     def predict(self, X: _Lazy | Split | None, return_std: bool = False) -> Any:
-        """Mean of the posterior of f, (n_rows,), with ``return_std`` also its standard deviation (n_rows,),
-        without the noise; lazy for Dask arrays and splits.
+        """Predict the posterior mean of f, (n_rows,), and optionally its standard deviation.
+
+        Parameters
+        ----------
+        X : array-like, frame, Dask collection or Split
+            Rows (n_rows, n_features); the result is lazy for Dask collections and splits.
+        return_std : bool, default=False
+            Also return the standard deviation of f, (n_rows,), without the noise.
 
         Raises
         ------
         InputError
-            If the fit was ended before the stage that finds deviations.
+            If the fit ended before the last stage, which computes standard deviations.
         """
         ...
 
@@ -2387,161 +2427,158 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     """Novelty detector by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as
-    scikit-learn's ``OneClassSVM`` does (its dual coefficients are n nu times ours). After an exact polish
-    tau is the nu-quantile of rows that were held out, each fifth once. Steps learn from four fifths of the
-    rows, or from all but about 16,384 of many rows, and tau is the nu-quantile of the others. So about a
-    share ``nu`` of fresh rows lies below tau, and fewer of the training rows. With m held-out rows the
-    standard deviation of that share is (nu (1 - nu) / m)^1/2. Labels are not used, and data sets may have
-    any or none (``distkern shard --task none``).
+    scikit-learn's ``OneClassSVM`` does (whose dual coefficients are n nu times ours). After an exact polish,
+    tau is the nu-quantile of held-out rows, where each fifth of the rows is held out once. Steps learn from
+    four fifths of the rows, or from all but about 16,384 of many rows, and tau is the nu-quantile of the
+    rest. About a share ``nu`` of new rows therefore lies below tau, and a smaller share of the training rows.
+    With m held-out rows the standard deviation of that share is (nu (1 - nu) / m)^1/2. Labels are not used,
+    and data sets need none (``distkern shard --task none``).
 
-    The model of up to 2,048 rows is exact in the span of 8,192 random features (``polish``). Its scores have
-    a rank correlation of .99 or more with those of the kernel's own machine (measured for nu from .01 to .5).
-    Steps make that of more rows, over 2,048 features, and at a small ``nu`` these are most of its error: f is
-    then a sum over about n nu rows far from the others, with errors of kernel values of n_features^-1/2, and
-    more steps do not make it smaller. More ``n_features`` do: for 4,000 rows with nu = .01 the rank
-    correlation is .80 with 2,048 of them and .98 with 8,192, at ten times the time.
+    For up to 2,048 rows the model is exact in the span of 8,192 random features (``polish``). The rank
+    correlation of its scores with those of the kernel's exact machine is at least .99 (measured for nu from
+    .01 to .5). Larger data sets use steps over 2,048 features. At a small ``nu`` these features cause most of
+    the error: f is a sum over about n nu rows far from the others, with errors of kernel values of
+    n_features^-1/2. More steps do not reduce this error; more ``n_features`` do. For 4,000 rows with nu = .01
+    the rank correlation is .80 with 2,048 features and .98 with 8,192, at ten times the time.
 
     Parameters
     ----------
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows
+        Of the kernel: a number, or a rule that computes it from the rows.
     sampler : {"auto", "fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="auto"
-        how random features are drawn; auto: quasi_monte_carlo, or monte_carlo of kernels that it is
-        not for
+        How random features are drawn; auto: quasi_monte_carlo, or monte_carlo for kernels that do
+        not support it.
     step_size : float > 0 or None, default=None
-        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' plainly
+        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        how fast steps of a given size fall
+        How fast steps of a given size fall.
     n_features : int >= 1 or None, default=None
-        random features at most, rounded up to whole blocks; none: 8192 with an exact polish, else
-        2048
+        Random features at most, rounded up to whole blocks; none: 8192 with an exact polish, else
+        2048.
     block_size : int >= 1, default=256
-        features of a block, as many as a step adds; even for pairs
+        Features of a block, added by one step; even for paired features.
     batch_size : int >= 1, default=4096
-        B, rows of a step; at most all rows
+        B, rows of a step; at most all rows.
     nu : float in (0, 1), default=0.1
-        share of the rows that are taken for outliers, and weight of |f|^2 / 2
+        Share of rows treated as outliers, and weight of |f|^2 / 2.
     variant : {"dsg", "udsg", "cdsg"}, default="dsg"
-        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where
-        its inequality allows
+        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one if its
+        inequality allows.
     udsg_pattern : float or list of float, default=(1, 1)
-        steps in new blocks, then steps in old blocks, and so on
+        Steps in new blocks, then steps in old blocks, and so on.
     largest_reuse : float > 0, default=4.0
-        largest step in an old block, in units of steps in new blocks
+        Largest step in an old block, in units of steps in new blocks.
     feature_variance : float > 0, default=1.0
-        variance over x of phi(x) phi(x'), about 1 for cosines
+        Variance over x of phi(x) phi(x'), about 1 for cosines.
     precondition : bool, default=True
-        divide a block's step by its damped curvature, as the authors' published code does
+        Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2
+        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
     average : bool, default=True
-        the model is the average of the iterates, late ones weighing most
+        The model is the average of the iterates, weighted towards late ones.
     polish : {"auto", "exact"} or None, default="auto"
-        exact: the minimiser over all n_features, of at most 2048 rows; steps are then made, before
-        it, only where steps_per_stage asks for some; auto: exact of so many rows that take at most
-        64 MiB, unless steps_per_stage asks for steps
+        exact: compute the minimiser over all n_features, for up to 2048 rows; earlier steps are
+        made only if steps_per_stage is given; auto: exact for up to 2,048 rows that take at most 64
+        MiB, unless steps_per_stage is given.
     stages : int >= 1, default=10
-        parts of the run; the model is measured after each
+        Parts of the run; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least
+        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     offset_ : float
-        tau: ``decision_function`` is ``score_samples`` less it
+        Threshold tau: ``decision_function`` is ``score_samples`` minus tau.
     gamma_ : float
-        the kernel's gamma
+        Gamma of the kernel.
     n_blocks_ : int
-        blocks of random features in use
+        Number of blocks of random features in use.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -2641,7 +2678,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
 
     @overload
     def predict(self, X: _Lazy | Split | None) -> Any:
-        """-1 for outliers and +1 for other rows, (n_rows,); lazy as ``decision_function``."""
+        """Predict -1 for outliers and +1 for other rows, (n_rows,); lazy as :meth:`decision_function`."""
         ...
 
     @overload
@@ -2649,7 +2686,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
 
     @overload
     def decision_function(self, X: _Lazy | Split | None) -> Any:
-        """f(x) - tau, (n_rows,): negative for outliers; lazy for Dask arrays and splits."""
+        """Compute f(x) - tau, (n_rows,): negative for outliers; lazy for Dask collections and splits."""
         ...
 
     @overload
@@ -2657,7 +2694,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
 
     @overload
     def score_samples(self, X: _Lazy | Split | None) -> Any:
-        """f(x), (n_rows,): the lower, the more abnormal; lazy as ``decision_function``."""
+        """Compute f(x), (n_rows,): lower is more abnormal; lazy as :meth:`decision_function`."""
         ...
 
     @overload
@@ -2666,167 +2703,163 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
 class DSGRegressor(_Regressor):
     """Kernel regressor by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Parameters
     ----------
     loss : {"absolute", "epsilon_insensitive", "huber", "quantile", "square"}, default="square"
-        the loss
+        The loss.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     step_size : float > 0 or None, default=None
-        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' plainly
+        gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        how fast steps of a given size fall
+        How fast steps of a given size fall.
     n_features : int >= 1, default=16384
-        random features at most, rounded up to whole blocks
+        Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=512
-        features of a block, as many as a step adds; even for pairs
+        Features of a block, added by one step; even for paired features.
     batch_size : int >= 1, default=4096
-        B, rows of a step; at most all rows
+        B, rows of a step; at most all rows.
     nu : float >= 0 or "auto", default=1e-06
-        weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     variant : {"dsg", "udsg", "cdsg"}, default="dsg"
-        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where
-        its inequality allows
+        dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one if its
+        inequality allows.
     udsg_pattern : float or list of float, default=(1, 1)
-        steps in new blocks, then steps in old blocks, and so on
+        Steps in new blocks, then steps in old blocks, and so on.
     largest_reuse : float > 0, default=4.0
-        largest step in an old block, in units of steps in new blocks
+        Largest step in an old block, in units of steps in new blocks.
     feature_variance : float > 0, default=1.0
-        variance over x of phi(x) phi(x'), about 1 for cosines
+        Variance over x of phi(x) phi(x'), about 1 for cosines.
     precondition : bool, default=True
-        divide a block's step by its damped curvature, as the authors' published code does
+        Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        of that curvature; none: 0.3 / n (10 / n of a density ratio), from 1e-5 to 1e-2
+        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
     average : bool, default=True
-        the model is the average of the iterates, late ones weighing most
+        The model is the average of the iterates, weighted towards late ones.
     polish : "exact" or None, default=None
-        exact: after the steps, the minimiser over the features in use, up to 8192 of them
+        exact: after the steps, compute the minimiser over the features in use, up to 8192.
     stages : int >= 1, default=10
-        parts of the run; the model is measured after each
+        Parts of the run; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least
+        int: rows; float: passes over the rows; none: until there are n_features, 32 steps at least.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     epsilon : float >= 0 or None, default=None
-        residual that costs nothing, in the units of the targets; none: 0.1 standard deviations
+        Largest residual without loss, in the units of the targets; none: 0.1 standard deviations.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     quantiles : float or list of float or None, default=None
-        one output for each of these quantiles; none: (0.5,)
+        Levels of the quantiles; one output each; none: (0.5,).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     gamma_ : float
-        the kernel's gamma
+        Gamma of the kernel.
     n_blocks_ : int
-        blocks of random features in use
+        Number of blocks of random features in use.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -2908,7 +2941,7 @@ class DSGRegressor(_Regressor):
     ) -> None: ...
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""
+        """Continue with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""
         ...
 
 class KernelClassifier(_Classifier):
@@ -2917,7 +2950,7 @@ class KernelClassifier(_Classifier):
     A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
     :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
     log loss on rows that are held out; see :func:`distkern.choose.ladder.climb`. With more columns it decides
-    between the first two, and sparse rows of 16,384 columns or more get the linear one. Cells that do not
+    between the first two; sparse rows of 16,384 columns or more get the linear one. Cells that do not
     fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
     the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit
     alone. ``algorithm`` names one of them instead.
@@ -2925,121 +2958,118 @@ class KernelClassifier(_Classifier):
     Parameters
     ----------
     algorithm : {"auto", "cells", "newton", "svrg", "dsg"}, default="auto"
-        the machine that is fitted, as the estimator of that name with nothing else set; auto: the
-        one that rows which are held out of a sample choose
+        The algorithm to fit, as its own estimator with default settings; auto: the best one on
+        held-out rows of a sample.
     search : {"full", "quick"} or None, default="full"
-        how what the data's shape leaves open is chosen, on rows that are held out; none: it is not
+        How settings that the shape of the data leaves open are chosen on held-out rows; none: not
+        at all.
     memory_limit : int or str or None, default=None
-        memory of a process that trains, as '512MiB' or in bytes: what does not fit is not chosen;
-        of a job its memory_limit
+        Memory of a training process, as '512MiB' or in bytes: algorithms that need more are not
+        chosen; in jobs the job's memory_limit.
     settings : dict or None, default=None
-        hyperparameters of the algorithm that is chosen, in place of what was chosen for them; --set
-        of any of them is one
+        Hyperparameters of the chosen algorithm that override automatic ones; --set of any of them
+        is one.
     probability : bool, default=True
-        whether the model is to give probabilities of classes
+        Whether the model is to give probabilities of classes.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     n_jobs : int >= 1, int <= -1 or None, default=None
-        threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
+        Threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
         few rows, else as Dask is configured. A Dask client that is active has workers of its own.
-        The bits are the same
+        The bits are the same.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     machine_ : AbstractEstimator
-        The estimator that was chosen, fitted
+        The estimator that was chosen, fitted.
     algorithm_ : str
-        The name of the algorithm that was chosen
+        The name of the algorithm that was chosen.
     chosen_because_ : str
-        Why, a clause
+        Why, a clause.
     held_out_score_ : float or None
         Log loss, or mean squared error in squared units of the target, of rows that were held out
         from a machine with the chosen settings; None where most rows are not in the sample that
-        chose them
+        chose them.
     held_out_error_ : float or None
-        The standard error of ``held_out_score_``
+        The standard error of ``held_out_score_``.
     metric_importances_ : ndarray
-        Importances of the machine's metric, if it has one
+        Importances of the machine's metric, if it has one.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -3088,112 +3118,110 @@ class KernelRegressor(_Regressor):
     Parameters
     ----------
     algorithm : {"auto", "cells", "newton", "svrg", "dsg"}, default="auto"
-        the machine that is fitted, as the estimator of that name with nothing else set; auto: the
-        one that rows which are held out of a sample choose
+        The algorithm to fit, as its own estimator with default settings; auto: the best one on
+        held-out rows of a sample.
     search : {"full", "quick"} or None, default="full"
-        how what the data's shape leaves open is chosen, on rows that are held out; none: it is not
+        How settings that the shape of the data leaves open are chosen on held-out rows; none: not
+        at all.
     memory_limit : int or str or None, default=None
-        memory of a process that trains, as '512MiB' or in bytes: what does not fit is not chosen;
-        of a job its memory_limit
+        Memory of a training process, as '512MiB' or in bytes: algorithms that need more are not
+        chosen; in jobs the job's memory_limit.
     settings : dict or None, default=None
-        hyperparameters of the algorithm that is chosen, in place of what was chosen for them; --set
-        of any of them is one
+        Hyperparameters of the chosen algorithm that override automatic ones; --set of any of them
+        is one.
     n_jobs : int >= 1, int <= -1 or None, default=None
-        threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
+        Threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
         few rows, else as Dask is configured. A Dask client that is active has workers of its own.
-        The bits are the same
+        The bits are the same.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     machine_ : AbstractEstimator
-        The estimator that was chosen, fitted
+        The estimator that was chosen, fitted.
     algorithm_ : str
-        The name of the algorithm that was chosen
+        The name of the algorithm that was chosen.
     chosen_because_ : str
-        Why, a clause
+        Why, a clause.
     held_out_score_ : float or None
         Log loss, or mean squared error in squared units of the target, of rows that were held out
         from a machine with the chosen settings; None where most rows are not in the sample that
-        chose them
+        chose them.
     held_out_error_ : float or None
-        The standard error of ``held_out_score_``
+        The standard error of ``held_out_score_``.
     metric_importances_ : ndarray
-        Importances of the machine's metric, if it has one
+        Importances of the machine's metric, if it has one.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     seed_ : int
-        of every random choice that was made
+        Seed of every random choice.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -3232,165 +3260,161 @@ class KernelRegressor(_Regressor):
 class NORMAClassifier(_Classifier):
     """Kernel classifier by stochastic functional gradients (Dai et al. 2014, Table 2: NORMA).
 
-    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 by steps that shrink f and add kernels at a batch of
-    rows: f is a combination of kernels at training rows, at most ``max_support``. With the paper's steps
-    (``step_decay``) the oldest leave it for others; with those of the default no others enter, and a run of
-    more rows says so. Over explicit features (``features="random"``, say) it is stochastic gradient descent
-    with the same steps.
+    Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Each step shrinks f and adds kernels at a batch of rows,
+    so f is a combination of kernels at no more than ``max_support`` training rows. With the steps of the
+    paper (``step_decay``) the oldest rows make room for new ones. With the default steps no more rows enter,
+    and a run with more rows reports that. Over explicit features (such as ``features="random"``) the
+    algorithm is stochastic gradient descent with the same steps.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "softmax", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     features : {"kernel", "landmarks", "linear", "nystroem", "random"}, default="kernel"
         kernel: the kernel itself, at the training rows that the model needs; landmarks: the kernel
         at landmarks, regularised as plain numbers; linear: the rows themselves, dense or sparse;
         nystroem: Nystroem features of the kernel at landmarks; random: random features of the
-        kernel
+        kernel.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     max_support : int >= 1, default=20000
-        training rows with a coefficient other than 0, at most; every process keeps them
+        Most training rows with nonzero coefficients; every process keeps them.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     nu : float >= 0 or "auto", default="auto"
-        weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 0.0001
+        Weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 0.0001.
     step_size : float > 0 or None, default=None
-        gamma_1; none: 2 / the loss's curvature, or 4 where its slope jumps, for k(x, x) <= 1
+        gamma_1; none: 2 / the loss's curvature, or 4 if its slope jumps, for k(x, x) <= 1.
     step_decay : float >= 0 or None, default=None
-        steps fall like 1 / sqrt(1 + step_decay t), 1 is the paper's; none: linearly, to 0 at the
-        end
+        Steps fall like 1 / sqrt(1 + step_decay t), 1 is the paper's; none: linearly, to 0 at the
+        end.
     batch_size : int >= 1, default=1
-        B, rows of a step
+        B, rows of a step.
     stages : int >= 1, default=4
-        passes over the rows; the model is measured after each
+        Passes over the rows; the model is measured after each.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -3465,159 +3489,155 @@ class NORMAClassifier(_Classifier):
 class NORMARegressor(_Regressor):
     """Kernel regressor by stochastic functional gradients.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Parameters
     ----------
     loss : {"absolute", "epsilon_insensitive", "huber", "quantile", "square"}, default="square"
-        the loss
+        The loss.
     features : {"kernel", "landmarks", "linear", "nystroem", "random"}, default="kernel"
         kernel: the kernel itself, at the training rows that the model needs; landmarks: the kernel
         at landmarks, regularised as plain numbers; linear: the rows themselves, dense or sparse;
         nystroem: Nystroem features of the kernel at landmarks; random: random features of the
-        kernel
+        kernel.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     max_support : int >= 1, default=20000
-        training rows with a coefficient other than 0, at most; every process keeps them
+        Most training rows with nonzero coefficients; every process keeps them.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     nu : float >= 0 or "auto", default="auto"
-        weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 0.0001
+        Weight of |f|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 0.0001.
     step_size : float > 0 or None, default=None
-        gamma_1; none: 2 / the loss's curvature, or 4 where its slope jumps, for k(x, x) <= 1
+        gamma_1; none: 2 / the loss's curvature, or 4 if its slope jumps, for k(x, x) <= 1.
     step_decay : float >= 0 or None, default=None
-        steps fall like 1 / sqrt(1 + step_decay t), 1 is the paper's; none: linearly, to 0 at the
-        end
+        Steps fall like 1 / sqrt(1 + step_decay t), 1 is the paper's; none: linearly, to 0 at the
+        end.
     batch_size : int >= 1, default=1
-        B, rows of a step
+        B, rows of a step.
     stages : int >= 1, default=4
-        passes over the rows; the model is measured after each
+        Passes over the rows; the model is measured after each.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     epsilon : float >= 0 or None, default=None
-        residual that costs nothing, in the units of the targets; none: 0.1 standard deviations
+        Largest residual without loss, in the units of the targets; none: 0.1 standard deviations.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     quantiles : float or list of float or None, default=None
-        one output for each of these quantiles; none: (0.5,)
+        Levels of the quantiles; one output each; none: (0.5,).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -3690,172 +3710,170 @@ class NewtonClassifier(_Classifier):
     """Linear classifier over features of a kernel, by Newton's method on summed Gram matrices.
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
-    :class:`~distkern.estimators.svrg.SVRGClassifier` does, in few passes, each of which makes the Hessian of
-    all rows; or, with more random or linear features than have a matrix in ``memory_limit`` (without one:
-    than 8,192), by products with the Hessian, a pass for each step of preconditioned conjugate gradients
-    (``hessian="products"``).
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, in a few passes that each sum the Hessian over all
+    rows. If the Hessian of random or linear features does not fit ``memory_limit`` (without a limit: more
+    than 8,192 features), it uses products with the Hessian instead: one pass for each step of preconditioned
+    conjugate gradients (``hessian="products"``).
 
-    Measured on one core, logistic loss: a9a (32,561 rows), 16,384 random features, nu = 1e-4: products in a
-    limit of 512 MiB end after 19 passes, 59 CPU seconds and 315 MiB at an objective of 0.3334 and 14.8 % of
-    test errors, matrices after 187 CPU seconds and 3.6 GiB at 0.3343 and 14.8 %; letter (16,000 rows, 26
-    classes), as many features, nu = 1e-5, the same limit: 36 passes, 56 CPU seconds, 352 MiB, 8.55 %. For few
-    features and many rows matrices, which are of a sample then, are faster: covtype (464,809 rows), 2,048
-    features, gamma = 16, nu = 1e-6: 11 passes, 12 CPU seconds (0.4260, 19.3 %), products 19 passes and 52 to
-    59 CPU seconds (0.4261, 19.2 %).
+    Measured on one core with the logistic loss:
+
+    - a9a (32,561 rows), 16,384 random features, nu = 1e-4: products within 512 MiB take 19 passes, 59 CPU
+      seconds and 315 MiB to reach objective 0.3334 and test error 14.8 %; matrices take 187 CPU seconds and
+      3.6 GiB to reach 0.3343 and 14.8 %.
+    - letter (16,000 rows, 26 classes), 16,384 random features, nu = 1e-5: products within 512 MiB take 36
+      passes, 56 CPU seconds and 352 MiB to reach test error 8.55 %.
+    - covtype (464,809 rows), 2,048 features, gamma = 16, nu = 1e-6: matrices of a sample are faster for few
+      features and many rows. They take 11 passes and 12 CPU seconds (0.4260, 19.3 %); products take 19 passes
+      and 52 to 59 CPU seconds (0.4261, 19.2 %).
 
     Parameters
     ----------
     loss : {"least_squares", "logistic", "odm", "softmax", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     features : {"nystroem", "landmarks", "linear", "random"}, default="nystroem"
         nystroem: Nystroem features of the kernel at landmarks; landmarks: the kernel at landmarks,
         regularised as plain numbers; linear: the rows themselves, dense or sparse; random: random
-        features of the kernel
+        features of the kernel.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_landmarks : int >= 1, default=1024
-        at most this many landmarks
+        At most this many landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     nu : float >= 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     stages : int >= 1, default=10
-        at most this many; each makes a Gram matrix or one for each output, of a sample or of all
-        rows, or products
+        At most this many; each makes a Gram matrix, or one per output, of a sample or of all rows,
+        or products.
     tol : float >= 0, default=0.001
-        stop once the objective is shown to be within this share of f(0) - f of its minimum
+        Stop once the objective is shown to be within this share of f(0) - f of its minimum.
     hessian : {"auto", "matrix", "products"}, default="auto"
-        matrix: Gram matrices; products: conjugate gradients, whose every step is a pass; auto:
-        products where matrices do not fit memory_limit, or are of more than 8192 features without
-        one
+        matrix: Gram matrices; products: conjugate gradients, one pass a step; auto: products if
+        matrices exceed memory_limit, or without one if there are more than 8192 features.
     memory_limit : int or str or None, default=None
-        memory of a process that trains, as '512MiB' or in bytes; of a job its memory_limit
+        Memory of a training process, as '512MiB' or in bytes; in jobs the job's memory_limit.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     hessian_ : str
-        "matrix" or "products"
+        "matrix" or "products".
     coefficients_ : ndarray
-        (r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``
+        (r, n_outputs); for Nystroem features the coefficients of the kernels at ``landmarks_``.
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -3929,155 +3947,150 @@ class NewtonClassifier(_Classifier):
 class NewtonRegressor(_Regressor):
     """Linear regressor over features of a kernel, by Newton's method on summed Gram matrices.
 
-    For the square loss that is ridge regression, in one pass. ``nu`` weighs |g|^2 / 2, where
-    f = target_center_ + target_scale_ g: it means the same for targets in any unit.
+    With the square loss this is ridge regression in one pass. ``nu`` weighs |g|^2 / 2, where f =
+    target_center_ + target_scale_ g, so its meaning does not depend on the unit of the targets.
 
     Parameters
     ----------
     loss : {"huber", "square"}, default="square"
-        the loss
+        The loss.
     features : {"nystroem", "landmarks", "linear", "random"}, default="nystroem"
         nystroem: Nystroem features of the kernel at landmarks; landmarks: the kernel at landmarks,
         regularised as plain numbers; linear: the rows themselves, dense or sparse; random: random
-        features of the kernel
+        features of the kernel.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_landmarks : int >= 1, default=1024
-        at most this many landmarks
+        At most this many landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     nu : float >= 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     stages : int >= 1, default=10
-        at most this many; each makes a Gram matrix or one for each output, of a sample or of all
-        rows, or products
+        At most this many; each makes a Gram matrix, or one per output, of a sample or of all rows,
+        or products.
     tol : float >= 0, default=0.001
-        stop once the objective is shown to be within this share of f(0) - f of its minimum
+        Stop once the objective is shown to be within this share of f(0) - f of its minimum.
     hessian : {"auto", "matrix", "products"}, default="auto"
-        matrix: Gram matrices; products: conjugate gradients, whose every step is a pass; auto:
-        products where matrices do not fit memory_limit, or are of more than 8192 features without
-        one
+        matrix: Gram matrices; products: conjugate gradients, one pass a step; auto: products if
+        matrices exceed memory_limit, or without one if there are more than 8192 features.
     memory_limit : int or str or None, default=None
-        memory of a process that trains, as '512MiB' or in bytes; of a job its memory_limit
+        Memory of a training process, as '512MiB' or in bytes; in jobs the job's memory_limit.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     hessian_ : str
-        "matrix" or "products"
+        "matrix" or "products".
     coefficients_ : ndarray
-        (r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``
+        (r, n_outputs); for Nystroem features the coefficients of the kernels at ``landmarks_``.
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -4142,169 +4155,166 @@ class NewtonRegressor(_Regressor):
     ) -> None: ...
 
 class PegasosClassifier(_Classifier):
-    """Linear support vector machine on rows, random features or landmarks, by Pegasos.
+    """Linear support vector machine over rows, random features or landmarks, by Pegasos.
 
-    Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
-    over the rows (Shalev-Shwartz, Singer, Srebro 2007; compared with by Hazan et al. 2011, Dai et al. 2014).
+    Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), with several classes one-vs-rest in the
+    same pass over the rows (Shalev-Shwartz, Singer, Srebro 2007; a baseline of Hazan et al. 2011 and Dai et
+    al. 2014).
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "squared_hinge"}, default="hinge"
-        the loss
+        The loss.
     features : {"linear", "landmarks", "nystroem", "random"}, default="linear"
         linear: the rows themselves, dense or sparse; landmarks: the kernel at landmarks,
         regularised as plain numbers; nystroem: Nystroem features of the kernel at landmarks;
-        random: random features of the kernel
+        random: random features of the kernel.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     lam : float > 0 or "auto", default=0.0001
-        weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's; auto:
-        chosen on held-out rows, or 0.0001
+        Weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's; auto:
+        chosen on held-out rows, or 0.0001.
     batch_size : int >= 1, default=1
-        B, rows of a step
+        B, rows of a step.
     stages : int >= 1, default=5
-        the model is measured after each
+        The model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: one pass, or more where that would be less
-        than 1 / lam steps (at most 2^14 of them)
+        int: rows; float: passes over the rows; none: one pass, or more if that is less than 1 / lam
+        steps (at most 2^14 of them).
     projection : bool, default=True
-        project w on the ball that holds the optimum after every step
+        Project w on the ball that holds the optimum after every step.
     averaging : int in [0, 8] or None, default=3
-        k: the model is the mean of the iterates weighted with step^k; none: the last iterate
+        k: the model is the mean of the iterates weighted with step^k; none: the last iterate.
     fit_intercept : bool, default=True
-        learn b, as the weight of a constant feature 1, regularised with the others
+        Learn b, as the weight of a constant feature 1, regularised with the others.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -4385,161 +4395,157 @@ class RBCDClassifier(_Classifier):
     """Linear classifier over features of a kernel, by random block coordinate descent (Dai et al. 2014).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
-    :class:`~distkern.estimators.svrg.SVRGClassifier` does, a block of w at a time, each by a step over all
-    rows; for losses whose slope does not jump. It is r-RBCD of Table 2 of Dai et al. 2014, and n-RBCD with
-    ``features="nystroem"``. Features are made anew for each step and never stored.
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, for losses with a continuous derivative. Each step
+    updates one block of w from all rows. The algorithm is r-RBCD of Table 2 of Dai et al. 2014, or n-RBCD
+    with ``features="nystroem"``. Features are computed again for each step and never stored.
 
     Parameters
     ----------
     loss : {"least_squares", "logistic", "odm", "softmax", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     features : {"random", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; landmarks: the kernel at landmarks, regularised as
         plain numbers; linear: the rows themselves, dense or sparse; nystroem: Nystroem features of
-        the kernel at landmarks
+        the kernel at landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows
+        Of the kernel: a number, or a rule that computes it from the rows.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float >= 0, default=1e-06
-        weight of |w|^2 / 2 against the mean loss
+        Weight of |w|^2 / 2 against the mean loss.
     block_size : int >= 1, default=256
-        c, coefficients of a step
+        c, coefficients of a step.
     precondition : bool, default=True
-        H_j is a bound of the block's second derivatives, and not their largest eigenvalue
+        H_j bounds the block's second derivatives instead of their largest eigenvalue.
     stages : int >= 1, default=30
-        at most this many, each of as many steps as there are blocks
+        At most this many, each with one step per block.
     tol : float >= 0, default=0.0001
-        stop once the objective would fall by less than this share of f(0) - f in all further
-        stages, by the rate of the last two
+        Stop once the objective would fall by less than this share of f(0) - f in all further
+        stages, extrapolating the last two.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every block once a stage, in random order; iid: independent draws of blocks
+        shuffled: every block once a stage, in random order; iid: independent draws of blocks.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -4612,155 +4618,151 @@ class RBCDClassifier(_Classifier):
     ) -> None: ...
 
 class RBCDRegressor(_Regressor):
-    """Linear regressor over features of a kernel, by block coordinate descent.
+    """Linear regressor over features of a kernel, by random block coordinate descent.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Parameters
     ----------
     loss : {"huber", "square"}, default="square"
-        the loss
+        The loss.
     features : {"random", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; landmarks: the kernel at landmarks, regularised as
         plain numbers; linear: the rows themselves, dense or sparse; nystroem: Nystroem features of
-        the kernel at landmarks
+        the kernel at landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows
+        Of the kernel: a number, or a rule that computes it from the rows.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float >= 0, default=1e-06
-        weight of |w|^2 / 2 against the mean loss
+        Weight of |w|^2 / 2 against the mean loss.
     block_size : int >= 1, default=256
-        c, coefficients of a step
+        c, coefficients of a step.
     precondition : bool, default=True
-        H_j is a bound of the block's second derivatives, and not their largest eigenvalue
+        H_j bounds the block's second derivatives instead of their largest eigenvalue.
     stages : int >= 1, default=30
-        at most this many, each of as many steps as there are blocks
+        At most this many, each with one step per block.
     tol : float >= 0, default=0.0001
-        stop once the objective would fall by less than this share of f(0) - f in all further
-        stages, by the rate of the last two
+        Stop once the objective would fall by less than this share of f(0) - f in all further
+        stages, extrapolating the last two.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every block once a stage, in random order; iid: independent draws of blocks
+        shuffled: every block once a stage, in random order; iid: independent draws of blocks.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -4828,56 +4830,56 @@ class RBCDRegressor(_Regressor):
 class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
-    The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
-    their number of columns (and gamma, where a rule is given).
+    The features depend only on the parameters and the seed. ``fit`` checks the rows and reads the number of
+    columns (and gamma, if a rule is given).
 
     Parameters
     ----------
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     n_features : int >= 1, default=1024
-        r, columns of the result; even where features come in pairs
+        Number of features; must be even if features come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     random_state : int in [0, 4294967295], RandomState instance or None, default=0
-        seed of every random choice
+        Seed of every random choice.
     gamma : float > 0, str, {"median", "scale"} or None, default=None
-        of the kernel: a number, or a rule that reads it off the rows; none: 1
+        Of the kernel: a number, or a rule that computes it from the rows; none: 1.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
 
     Attributes
     ----------
     kernel_ : AbstractKernel
-        the kernel
+        kernel.
     seed_ : int
-        of all draws
+        Seed of all draws.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -4923,17 +4925,23 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None: ...
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Check rows and parameters.
+        """Check the rows and the parameters.
 
         Parameters
         ----------
-        X : (n_rows, d) array, sparse matrix of SciPy, Dask array, or a split of a data set
-        y : not used
+        X : array-like, sparse matrix, frame, Dask array, Dask frame or Split
+            Rows (n_rows, n_features).
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         InputError or ValueError
-            If a parameter is wrong or not one of the kernel's, or the kernel is not defined for a row.
+            If a parameter is invalid or the kernel does not have it, or the kernel is not defined for a row.
         """
         ...
 
@@ -4964,7 +4972,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @overload
     def transform(self, X: _Lazy | Split | None) -> Any:
-        """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays, Dask frames and splits."""
+        """Compute z(X), (n_rows, n_features), in the precision of the rows.
+
+        The result is lazy for Dask arrays, Dask frames and splits.
+        """
         ...
 
     @overload
@@ -5007,12 +5018,17 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ...
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what ``transform`` and ``fit_transform`` return.
+        """Choose the type that ``transform`` and ``fit_transform`` return.
 
         Parameters
         ----------
-        transform : "default": arrays. "pandas": frames; of lazy rows a lazy Dask frame, with the index of the
-            frame that is given. "polars": frames, of rows in memory. None leaves the choice as it is
+        transform : {"default", "pandas", "polars"} or None, default=None
+            "default": arrays. "pandas": frames; for lazy rows a lazy Dask frame with the index of the given
+            frame. "polars": frames, for rows in memory. None keeps the present choice.
+
+        Returns
+        -------
+        self
         """
         ...
 
@@ -5050,171 +5066,169 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ...
 
 class SBMDClassifier(_Classifier):
-    """Linear classifier on a kernel's features by stochastic block mirror descent (Dai et al. 2014, Table 2).
+    """Linear classifier over features of a kernel, by stochastic block mirror descent (Dai et al. 2014, Table
+    2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
-    :class:`~distkern.estimators.svrg.SVRGClassifier` does, by steps over a batch of rows in a block of w;
-    every loss. It is r-SBMD of Table 2 of Dai et al. 2014, and n-SBMD with ``features="nystroem"``.
+    :class:`~distkern.estimators.svrg.SVRGClassifier` does, for any loss. Each step updates one block of w
+    from a batch of rows. The algorithm is r-SBMD of Table 2 of Dai et al. 2014, or n-SBMD with
+    ``features="nystroem"``.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "softmax", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     features : {"random", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; landmarks: the kernel at landmarks, regularised as
         plain numbers; linear: the rows themselves, dense or sparse; nystroem: Nystroem features of
-        the kernel at landmarks
+        the kernel at landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float >= 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     batch_size : int >= 1 or None, default=None
-        B, rows of a step; none: 512 or n / 16, if that is less, with a preconditioner, 4 without
+        B, rows of a step; none: with a preconditioner 512 or n / 16 if that is less, 4 without.
     block_size : int >= 1, default=512
-        coefficients of a step
+        Coefficients of a step.
     step_size : float > 0 or None, default=None
-        gamma_0; none: by the loss and the features
+        gamma_0; none: from the loss and the features.
     precondition : bool or None, default=None
-        divide steps by a bound of the block's second derivatives; none: for up to 8192 features,
-        unless batch_size is below 16
+        Precondition steps by a bound of the block's second derivatives; none: up to 8192 features,
+        unless batch_size is below 16.
     stages : int >= 1, default=20
-        the model is measured after each
+        The model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: one pass
+        int: rows; float: passes over the rows; none: one pass.
     averaging : int in [0, 8] or None, default=3
-        k: the model is the mean of the iterates weighted with step^k; none: the last iterate
+        k: the model is the mean of the iterates weighted with step^k; none: the last iterate.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -5296,165 +5310,161 @@ class SBMDClassifier(_Classifier):
 class SBMDRegressor(_Regressor):
     """Linear regressor over features of a kernel, by stochastic block mirror descent.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Parameters
     ----------
     loss : {"absolute", "epsilon_insensitive", "huber", "quantile", "square"}, default="square"
-        the loss
+        The loss.
     features : {"random", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; landmarks: the kernel at landmarks, regularised as
         plain numbers; linear: the rows themselves, dense or sparse; nystroem: Nystroem features of
-        the kernel at landmarks
+        the kernel at landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float >= 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     batch_size : int >= 1 or None, default=None
-        B, rows of a step; none: 512 or n / 16, if that is less, with a preconditioner, 4 without
+        B, rows of a step; none: with a preconditioner 512 or n / 16 if that is less, 4 without.
     block_size : int >= 1, default=512
-        coefficients of a step
+        Coefficients of a step.
     step_size : float > 0 or None, default=None
-        gamma_0; none: by the loss and the features
+        gamma_0; none: from the loss and the features.
     precondition : bool or None, default=None
-        divide steps by a bound of the block's second derivatives; none: for up to 8192 features,
-        unless batch_size is below 16
+        Precondition steps by a bound of the block's second derivatives; none: up to 8192 features,
+        unless batch_size is below 16.
     stages : int >= 1, default=20
-        the model is measured after each
+        The model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: one pass
+        int: rows; float: passes over the rows; none: one pass.
     averaging : int in [0, 8] or None, default=3
-        k: the model is the mean of the iterates weighted with step^k; none: the last iterate
+        k: the model is the mean of the iterates weighted with step^k; none: the last iterate.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     epsilon : float >= 0 or None, default=None
-        residual that costs nothing, in the units of the targets; none: 0.1 standard deviations
+        Largest residual without loss, in the units of the targets; none: 0.1 standard deviations.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     quantiles : float or list of float or None, default=None
-        one output for each of these quantiles; none: (0.5,)
+        Levels of the quantiles; one output each; none: (0.5,).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -5530,164 +5540,160 @@ class SBMDRegressor(_Regressor):
     ) -> None: ...
 
 class SDCAClassifier(_Classifier):
-    """Linear classifier on features of a kernel by dual coordinate ascent (Dai et al. 2014, Table 2).
+    """Linear classifier over features of a kernel, by dual coordinate ascent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, by exact steps in the dual variables of single
-    rows, until the duality gap is at most ``tol`` of the objective. It is r-SDCA of Dai et al. 2014, n-SDCA
-    with ``features="nystroem"`` and k-SDCA with ``features="kernel"``: there the model is a combination of
-    kernels at the training rows that it needs, and |w| is the norm of the kernel's space. Time and messages
-    grow with the number of these rows, at most ``max_support``; the hinge and the epsilon-insensitive loss
-    need fewest.
+    rows. It stops when the duality gap is at most ``tol`` times the objective. The algorithm is r-SDCA of Dai
+    et al. 2014, n-SDCA with ``features="nystroem"``, or k-SDCA with ``features="kernel"``. In k-SDCA the
+    model is a combination of kernels at training rows, and |w| is the norm in the kernel's space. Time and
+    communication grow with the number of these rows, at most ``max_support``; the hinge and the
+    epsilon-insensitive loss need the fewest.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     features : {"random", "kernel", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; kernel: the kernel itself, at the training rows that
         the model needs; landmarks: the kernel at landmarks, regularised as plain numbers; linear:
-        the rows themselves, dense or sparse; nystroem: Nystroem features of the kernel at landmarks
+        the rows themselves, dense or sparse; nystroem: Nystroem features of the kernel at
+        landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     max_support : int >= 1, default=20000
-        training rows with a coefficient other than 0, at most; every process keeps them
+        Most training rows with nonzero coefficients; every process keeps them.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float > 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-05
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-05.
     stages : int >= 1, default=20
-        at most this many, each two passes over the rows, with features='kernel' one; more of few
-        rows
+        At most this many, each two passes over the rows, one with features='kernel'; more if few.
     tol : float >= 0, default=0.001
-        stop once the duality gap is at most this share of f(0) - f
+        Stop once the duality gap is at most this share of f(0) - f.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -5758,152 +5764,148 @@ class SDCAClassifier(_Classifier):
 class SDCARegressor(_Regressor):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Parameters
     ----------
     loss : {"absolute", "epsilon_insensitive", "huber", "square"}, default="square"
-        the loss
+        The loss.
     features : {"random", "kernel", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; kernel: the kernel itself, at the training rows that
         the model needs; landmarks: the kernel at landmarks, regularised as plain numbers; linear:
-        the rows themselves, dense or sparse; nystroem: Nystroem features of the kernel at landmarks
+        the rows themselves, dense or sparse; nystroem: Nystroem features of the kernel at
+        landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     max_support : int >= 1, default=20000
-        training rows with a coefficient other than 0, at most; every process keeps them
+        Most training rows with nonzero coefficients; every process keeps them.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float > 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-05
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-05.
     stages : int >= 1, default=20
-        at most this many, each two passes over the rows, with features='kernel' one; more of few
-        rows
+        At most this many, each two passes over the rows, one with features='kernel'; more if few.
     tol : float >= 0, default=0.001
-        stop once the duality gap is at most this share of f(0) - f
+        Stop once the duality gap is at most this share of f(0) - f.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     epsilon : float >= 0 or None, default=None
-        residual that costs nothing, in the units of the targets; none: 0.1 standard deviations
+        Largest residual without loss, in the units of the targets; none: 0.1 standard deviations.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -5967,154 +5969,150 @@ class SDCARegressor(_Regressor):
     ) -> None: ...
 
 class SIMBAClassifier(_Classifier):
-    """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
+    """Linear support vector machine that reads single rows and columns (Hazan et al. 2011, Algorithm 1).
 
-    Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
-    average, all in units of the largest norm of a row; weights and constant are scaled so that the margin
-    is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
-    (``distkern shard --columns``) unless ``features`` are random. Dask arrays are written to a temporary one.
-    ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in
-    ``feature_accesses``, which leaves out the trials of nu.
+    Maximises the margin gamma of <w, x> + b with |w| <= 1, where rows may miss the margin by nu on average,
+    in units of the largest row norm. Weights and constant are then scaled to margin 1. Several classes are
+    learned one-vs-rest with one common nu. A data set needs a feature-major copy (``distkern shard
+    --columns``) unless ``features`` are random; Dask arrays are written to a temporary one. ``rows_read`` and
+    ``bytes_read`` count the passes. ``feature_accesses`` counts the entries read in the rounds, without the
+    trials of nu.
 
     Parameters
     ----------
     features : {"linear", "random"}, default="linear"
-        linear: the rows themselves, dense or sparse; random: random features of the kernel
+        linear: the rows themselves, dense or sparse; random: random features of the kernel.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows
+        Of the kernel: a number, or a rule that computes it from the rows.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     nu : float in [0, 1] or "auto", default="auto"
-        how far rows may fall short, on average, mostly .0003 to .03: about the hinge loss of a good
-        model by |w| and the largest norm; auto: chosen on held-out rows, or 0.01
+        Mean slack of the rows, usually .0003 to .03: about the hinge loss of a good model divided
+        by |w| and the largest norm; auto: chosen on held-out rows, or 0.01.
     fit_intercept : bool, default=True
-        learn b in [-1, 1], in units of the largest norm
+        Learn b in [-1, 1], in units of the largest norm.
     max_rounds : int >= 1, default=20000
-        T, rounds
+        T, rounds.
     max_feature_accesses : float > 0 or None, default=None
-        stop after this many, counted as n_features a row and n_rows a column; none: no limit
+        Stop after this many, counted as n_features a row and n_rows a column; none: no limit.
     rows_per_round : int >= 1, default=4
-        rows (times the outputs) of a round; the paper has 1
+        Rows (times the outputs) of a round; the paper has 1.
     columns_per_round : int >= 1, default=1
-        the same of columns
+        Columns (times the outputs) of a round.
     selection_every : int >= 1, default=16
-        rounds until it is chosen anew who may fall short
+        Rounds between selections of the rows with slack.
     averaging : int in [0, 8], default=2
-        k: the model is the mean of the iterates weighted with round^k; 0: the paper's
+        k: the model is the mean of the iterates weighted with round^k; 0: the paper's.
     stages : int >= 1, default=10
-        parts of the run; the model is measured after each
+        Parts of the run; the model is measured after each.
     validation_fraction : float in [0, 1), default=0.1
-        of the training rows, held out for patience
+        Share of the training rows held out for patience.
     patience : int >= 1 or None, default=5
-        stop after this many stages without fewer mistakes on them, keep the best model; none: go on
+        Stop after this many stages without fewer held-out mistakes, keeping the best; none: never.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -6184,171 +6182,169 @@ class SIMBAClassifier(_Classifier):
     ) -> None: ...
 
 class SVRGClassifier(_Classifier):
-    """Linear classifier on a kernel's features by variance-reduced gradients (Li and Poczos 2016, Section 5).
+    """Linear classifier over features of a kernel, by variance-reduced gradients (Li and Poczos 2016, Section
+    5).
 
-    Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses; the
-    features z(x) are regenerated wherever they are needed and never stored.
+    Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses. The
+    features z(x) are computed again wherever they are needed and never stored.
 
     Parameters
     ----------
     loss : {"hinge", "least_squares", "logistic", "odm", "softmax", "squared_hinge"}, default="logistic"
-        the loss
+        The loss.
     features : {"random", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; landmarks: the kernel at landmarks, regularised as
         plain numbers; linear: the rows themselves, dense or sparse; nystroem: Nystroem features of
-        the kernel at landmarks
+        the kernel at landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float >= 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     batch_size : int >= 1 or None, default=None
-        B, rows of a step; none: 256, with a preconditioner a quarter of the features if that is
-        more, at most n / 8 of more than 128 rows, and no fewer than 16
+        B, rows of a step; none: 256, with a preconditioner at least a quarter of the features; at
+        most n / 8 and at least 16.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: two passes, the usual 2 n / B steps
+        int: rows; float: passes over the rows; none: two passes, the usual 2 n / B steps.
     step_size : float > 0 or None, default=None
-        eta; none: by the loss and the features
+        eta; none: from the loss and the features.
     precondition : bool or None, default=None
-        divide steps by a bound of the Hessian from a sample of rows; none: for up to 8192 features
+        Precondition steps by a bound of the Hessian from a sample of rows; none: up to 8192
+        features.
     damping : float >= 0 or None, default=None
-        added to that bound; none: by the batch
+        Added to that bound; none: from the batch size.
     stages : int >= 1, default=10
-        at most this many; each ends with one pass for the full gradient
+        At most this many; each ends with one pass for the full gradient.
     tol : float >= 0, default=0.001
-        stop once the objective is shown to be within this share of f(0) - f of its minimum, or w
-        changes by less than this share of itself in a stage
+        Stop once the objective is shown to be within this share of f(0) - f of its minimum, or w
+        changes by less than this share of itself in a stage.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     class_weight : dict, "balanced" or None, default=None
-        weight w of each class: its losses count as w times as much, and predict names the class of
-        the largest w p; probabilities p are those of the rows as they are
+        Weight w of each class: its losses count w times, and predict returns the class with the
+        largest w p; probabilities p are not affected.
     threshold : float in (0, 1), "balanced" or None, default=None
-        probability of the second of two classes from which on it is predicted; balanced: its share
-        of the training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2,
-        or with class_weight w_0 / (w_0 + w_1). Figures of stages are without it
+        Probability of the second class from which on it is predicted; balanced: its weighted share
+        of the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
+        (w_0 + w_1). Stage figures ignore it.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     theta : float in [0, 1) or None, default=None
-        half width of the band of margins around 1 that cost nothing; none: 0.4
+        Half width of the band of margins around 1 without loss; none: 0.4.
     mu : float in (0, 1] or None, default=None
-        weight of margins above the band against those below it; none: 0.4
+        Weight of margins above the band against those below it; none: 0.4.
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
+        Probability from which the second of two classes is predicted: the given threshold, or w_0 /
+        (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
-        (n_classes,) label values
+        (n_classes,) label values.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
@@ -6429,166 +6425,163 @@ class SVRGClassifier(_Classifier):
 class SVRGRegressor(_Regressor):
     """Linear regressor over features of a kernel, by variance-reduced stochastic gradients.
 
-    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
-    unit.
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the
+    unit of the targets.
 
     Parameters
     ----------
     loss : {"absolute", "epsilon_insensitive", "huber", "quantile", "square"}, default="square"
-        the loss
+        The loss.
     features : {"random", "landmarks", "linear", "nystroem"}, default="random"
         random: random features of the kernel; landmarks: the kernel at landmarks, regularised as
         plain numbers; linear: the rows themselves, dense or sparse; nystroem: Nystroem features of
-        the kernel at landmarks
+        the kernel at landmarks.
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
-        the kernel
+        The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        of the kernel: a number, or a rule that reads it off the rows; auto: chosen on held-out
-        rows, or scale
+        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
+        rows, or scale.
     n_features : int >= 1, default=2048
-        random features; even where they come in pairs
+        Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
-        how random features are drawn
+        How random features are drawn.
     n_landmarks : int >= 1 or None, default=None
-        at most this many landmarks; none: 512
+        At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
-        the rule that chooses landmarks
+        The rule that chooses landmarks.
     nu : float >= 0 or "auto", default="auto"
-        weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06
+        Weight of |w|^2 / 2 against the mean loss; auto: chosen on held-out rows, or 1e-06.
     batch_size : int >= 1 or None, default=None
-        B, rows of a step; none: 256, with a preconditioner a quarter of the features if that is
-        more, at most n / 8 of more than 128 rows, and no fewer than 16
+        B, rows of a step; none: 256, with a preconditioner at least a quarter of the features; at
+        most n / 8 and at least 16.
     steps_per_stage : int >= 1, float > 0 or None, default=None
-        int: rows; float: passes over the rows; none: two passes, the usual 2 n / B steps
+        int: rows; float: passes over the rows; none: two passes, the usual 2 n / B steps.
     step_size : float > 0 or None, default=None
-        eta; none: by the loss and the features
+        eta; none: from the loss and the features.
     precondition : bool or None, default=None
-        divide steps by a bound of the Hessian from a sample of rows; none: for up to 8192 features
+        Precondition steps by a bound of the Hessian from a sample of rows; none: up to 8192
+        features.
     damping : float >= 0 or None, default=None
-        added to that bound; none: by the batch
+        Added to that bound; none: from the batch size.
     stages : int >= 1, default=10
-        at most this many; each ends with one pass for the full gradient
+        At most this many; each ends with one pass for the full gradient.
     tol : float >= 0, default=0.001
-        stop once the objective is shown to be within this share of f(0) - f of its minimum, or w
-        changes by less than this share of itself in a stage
+        Stop once the objective is shown to be within this share of f(0) - f of its minimum, or w
+        changes by less than this share of itself in a stage.
     order : {"shuffled", "iid"}, default="shuffled"
-        shuffled: every row once, then again in another order; iid: draws with replacement, block by
-        block, which leave out some rows and take others twice
+        shuffled: every row once, then again in another order; iid: draws with replacement within
+        each block.
     scale : {"auto", "none", "standard", "minmax", "maxabs", "normal", "ranks"}, default="auto"
-        of each column, fitted on the training rows in a pass before all others and kept in the
-        model; auto: standard where the ranges of most columns differ more than 30-fold, else minmax
-        where numbers exceed 100, no range 0.01 or a column is farther from 0 than it is wide (of
-        sparse rows maxabs for all), else none, as of data sets that were scaled when they were
-        sharded, and kernels of numbers of at least 0; normal: to the normal distribution's
-        quantiles; ranks: to its ranks, both by quantiles of 2,000 rows
+        Scaling of each column, fitted on the training rows before all other passes and saved in the
+        model; auto: standard if the ranges of most columns differ more than 30-fold, else minmax if
+        numbers exceed 100, no range reaches 0.01 or a column is farther from 0 than it is wide
+        (sparse rows: maxabs), else none; data sets scaled by shard, and kernels of nonnegative
+        numbers, are not scaled; normal: to normal quantiles; ranks: to ranks, both by quantiles of
+        2,000 rows.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default=None
-        in which distances of rows are measured, learned from gradients over 2,000 rows before the
-        first pass; diagonal: a weight of each column; interactions: one that starts from the
-        columns whose narrow pairs explain what a broad machine leaves; full: a matrix; none:
-        Euclidean; auto: chosen by rows of these that are held out, with scale where that is auto
-        too. scale is then standard, normal, ranks or none
+        Metric of distances between rows, learned from gradients over 2,000 rows before the first
+        pass; diagonal: a weight for each column; interactions: weights that start from the columns
+        whose narrow pairs explain the residuals of a wide machine; full: a matrix; none: Euclidean;
+        auto: chosen on held-out rows, together with scale if that is auto. scale is then standard,
+        normal, ranks or none.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
-        seed of every random choice
+        Seed of every random choice.
     epsilon : float >= 0 or None, default=None
-        residual that costs nothing, in the units of the targets; none: 0.1 standard deviations
+        Largest residual without loss, in the units of the targets; none: 0.1 standard deviations.
     delta : float > 0 or None, default=None
-        residual from which on it grows linearly, in the units of the targets; none: 1.35 standard
-        deviations of theirs, as efficient as the square loss to 95 % if the noise is normal (Huber
-        1964)
+        Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
+        deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     quantiles : float or list of float or None, default=None
-        one output for each of these quantiles; none: (0.5,)
+        Levels of the quantiles; one output each; none: (0.5,).
     degree : int in [0, 2], int >= 1 or None, default=None
-        n, the power of the norms; none: 1; or power of the inner product; none: 3
+        n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
-        a_0, a_1, ...; none for 1 / n!, the exponential of gamma <x, y>; none: ()
+        a_0, a_1, ...; none: 1 / n!, the exponential of gamma <x, y>; none: ().
     rate : float > 0 or None, default=None
-        the paper's beta; none: 1.0
+        The paper's beta; none: 1.0.
     smoothness : float in [0.5, 9.5] or None, default=None
-        the paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5
+        The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     offset : float >= 0, float > 0 or None, default=None
-        added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
-        none: 1.0
+        Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
+        none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        precision in which rows of arrays and frames are trained and predicted, to which they are
-        cast once scaled; auto: float32 for float32 rows and for 4,000 rows or more, unless columns
-        that are not centred lie so far from 0 that it would not tell their numbers apart, else
-        float64; of partial_fit that of the first batch. Data sets have the precision that they are
-        stored in
+        Precision in which rows of arrays and frames are trained and predicted; auto: float32 for
+        float32 rows and for 4,000 rows or more, else float64; float64 too if columns are not
+        centred and lie too far from 0 for float32; partial_fit takes that of the first batch. Data
+        sets keep their stored precision.
 
     Attributes
     ----------
     seed_ : int
-        of the random features, and of every other choice
+        Seed of the random features and of every other random choice.
     gamma_ : float
-        the kernel's gamma; 1 for linear features and for kernels without one
+        Gamma of the kernel; 1 for linear features and for kernels without gamma.
     landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
+        (n_landmarks, n_features) array, or :class:`~distkern.core.sparse.SparseRows` if the
+        training rows were sparse; empty unless the features use landmarks.
     model_ : FittedModel
-        The fitted model as a value, whose fields are the other attributes: what functions of runs
-        take
+        The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int
-        Features of a row
+        Number of features in a row.
     found_ : dict
-        The values chosen for hyperparameters that were "auto", by name
+        Values chosen for hyperparameters that were "auto", by name.
     coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
+        Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
+        regressors with one output.
     intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
+        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
+        ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        classes.
     constants_ : ndarray
-        (n_outputs,) what is added to them
+        (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
-        stages done, of the model that is kept
+        Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list of dict, a line of figures for each stage
+        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
-        :class:`~distkern.show.explanation.Explanation` of a model that ``distkern train`` has made,
-        or None
+        :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
+        None.
     ended_ : str or None
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+        Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
+        f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
+        or another stopping rule of the solver: "patience: ..." or "settled: ...".
     updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
+        One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
+        ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
+        previous ranges, and which have most; None if the ranges are unknown.
     map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
+        Map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None.
     mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
+        Mean weight of the rows, by which the weights of the losses are divided.
     class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
+        (n_classes,) weight of each class, or None.
     class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
+        (n_classes,) share of each class in the training rows by ``sample_weight``, or None.
     target_center_ : ndarray
-        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
-        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+        (n_outputs,) mean of the targets for the square loss, otherwise their median or the
+        requested quantiles; for quantiles by DSG those of y - target_scale_ g.
     target_scale_ : float
-        of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
+        Standard deviation of the targets for the square loss, otherwise the distance between their
+        first and ninth decile divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`.
     n_features_in_ : int
-        columns of what it was fitted on
+        Number of columns in ``fit``.
     feature_names_in_ : ndarray
-        (n_features_in_,) their names, where it had some
+        (n_features_in_,) names of the columns, if they had names.
     table_ : Table or None
-        how they became features, where they were not mere numbers, see
-        :class:`~distkern.data.table.Table`; else None
+        Encoding of columns that are not plain numbers, see :class:`~distkern.data.table.Table`, or
+        None.
     target_name_ : str or None
-        of the column that held the target, where it was fitted on a data set of a table
+        Name of the target's column, if the data set was made from a table.
     zero_based_ : bool or None
-        whether indices of svmlight files start at 0, where it was fitted on a data set
+        Whether indices of svmlight files start at 0, for models fitted on a data set.
     scaling_ : Scaling or None
-        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+        Scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``.
+        ``coefficients_`` apply to scaled rows. None without scaling.
     dtype_ : dtype or None
-        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
-        None for a stored model that does not say, whose rows are predicted in their own precision
+        Precision of the training rows, to which rows given to ``predict`` are cast; None for stored
+        models without one, which predict rows in their own precision.
 
     Examples
     --------
