@@ -37,8 +37,8 @@ _NARROWER, _AROUND, _SHARPER = (1.0, 0.5), (3.0, 1.0, 0.5), (1.0, 0.1)
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
 #: share of the constants' loss below which classes are nearly apart, and losses of margins may do better than
-#: likelihoods; kernels whose machines over centres become finalists
-_APART, _BEST_KERNELS = 0.2, 2
+#: likelihoods
+_APART = 0.2
 #: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
 #: there are at most 5,000 rows; and that number of rows
 _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
@@ -102,7 +102,7 @@ def climb(
        rows and 384 centres, then the best two of these with all kernels and widths on all parts. Nothing goes
        on that is worse than the best by more than chance.
     3. Linear machines and those over centres, with the loss that is delivered
-       (:mod:`distkern.choose.finalists`): the best two kernels over 384 centres, and the better one over
+       (:mod:`distkern.choose.finalists`): the kernels over 384 centres, and the best one over
        1,024. Exact machines follow only if they can be better: if the same machine over fewer centres loses
        more, by a standard error and a hundredth, here or exact on 1,000 rows; or if classes are nearly apart,
        where margins may do better than likelihoods. Where noise rules they would take half of all work and
@@ -201,7 +201,7 @@ def _walks(
     Exact machines have all functions. So more of them must be worth something: all centres beside 384, or as
     few as they are of all rows. Or another loss must be, which may do better where classes are nearly apart.
     """
-    kernels = not_worse(best_of_each(tried, lambda one: one.kernel.name), _LIKELY)[:_BEST_KERNELS]
+    kernels = best_of_each(tried, lambda one: one.kernel.name)
     least = _NEAR * min(straight.score, kernels[0].score)
 
     def walked(one: TriedMachine) -> TriedMachine:
@@ -211,7 +211,7 @@ def _walks(
     walks = [walked(straight)] if straight.score <= least else []
     if kernels[0].score > least:
         return walks, False
-    first = best([walked(one) for one in kernels])
+    first = best([walked(one) for one in kernels if one.score <= least])
     n_few = min(CENTRES, _n_centres(first.setting.size[0], n_rows))
     more, few = finalists.beside_fewer(folds, first.setting, _LANDMARKS, walk_rows, n_few)
     return [*walks, more], _is_worth(more, few) or more.score < _APART * _of_constants(folds)
