@@ -368,8 +368,8 @@ def test_workers_do_not_pay_for_heavy_packages():
 @pytest.mark.slow
 def test_a_driver_of_stored_data_imports_no_dask_arrays():
     code = (
-        "import sys, distkern.cli.training, distkern.runs.run, distkern.engine.executors.cluster\n"
-        "import distkern.show.live, distkern.show.terminal, distkern.show.report\n"
+        "import sys, distkern.cli.train, distkern.runs.run, distkern.engine.executors.cluster\n"
+        "import distkern.show.live.forward, distkern.show.terminal, distkern.show.report\n"
         "import distkern.cli.evaluation_page, distkern.cli.tuning\n"
         "print(sorted({'dask.array', 'sparse', 'numba', 'bokeh'} & set(sys.modules)))"
     )

@@ -14,6 +14,7 @@ from distkern.passes import (
     AbstractFollower,
     AbstractResident,
     Cost,
+    Extent,
     Message,
     Reduce,
     Rounds,
@@ -337,3 +338,27 @@ def blas_threads(block, operand):
 
     np.ones((2, 2)) @ np.ones((2, 2))
     return max(pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas")
+
+
+def open_residents(executor, source, lost=print):
+    """Residents of the toy's rounds on an executor."""
+    step = toy_rounds()
+    return executor.residents(step, step.plan(Extent.of(source), executor.machine), source, {}, lost)
+
+
+def forget_state(key, dask_worker):
+    """Reset an actor, as if Dask had created it again: same key, same worker, no state."""
+    actor = dask_worker.state.actors[key]
+    actor.__init__(actor._epoch)
+
+
+class InterruptAt:
+    """Ctrl-C at a given event of a given stage, and of a given pass if it has a name."""
+
+    def __init__(self, kind, stage, name=None):
+        self.kind, self.stage, self.name = kind, stage, name
+
+    def __call__(self, event):
+        is_named = self.name is None or event.fields.get("name", self.name) == self.name
+        if is_named and (event.kind, event.fields.get("stage")) == (self.kind, self.stage):
+            raise KeyboardInterrupt

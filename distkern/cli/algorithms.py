@@ -12,7 +12,7 @@ import click
 from distkern.cli import options
 from distkern.core.parameters import Parameter
 
-#: the name that stands for the algorithm that suits the data
+#: lets distkern choose the algorithm for the data
 CHOSEN = "auto"
 _CHOICES = ("loss", "features", "kernel")
 
@@ -39,7 +39,7 @@ def algorithms(name: str | None, as_json: bool) -> None:
 
 
 def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
-    """Facts on one algorithm, or on all; raises :class:`~distkern.core.errors.InputError` if unknown."""
+    """Return facts on one algorithm or on all; :class:`~distkern.core.errors.InputError` if unknown."""
     from distkern.core.errors import unknown_name
     from distkern.solvers.base import SOLVERS
 
@@ -50,7 +50,7 @@ def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
 
 
 def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Two texts per hyperparameter, by name: its values with the default, and its help."""
+    """Return two texts per hyperparameter: its values with the default, and its help."""
     return {
         key: (f"{one['values']}; default {_described(one['default'])}", one["help"])
         for key, one in facts["hyperparameters"].items()
@@ -70,7 +70,7 @@ def _facts(solver: type[Any]) -> dict[str, Any]:
         "regulariser": f"{regulariser}: {parameters[regulariser].help}",
         "cost of a pass": solver.cost_of_pass,
         "memory": solver.memory,
-        "hyperparameters": _told(parameters),
+        "hyperparameters": _described_parameters(parameters),
     }
 
 
@@ -78,13 +78,13 @@ def _facts_of_choice() -> dict[str, Any]:
     from distkern.solvers.hyperparameters import CHOICE, CHOOSABLE, PROBABILITY
 
     return {
-        "what": "auto: the machine that suits the data, chosen by their shape or a trial (the default)",
+        "what": "auto: the algorithm that suits the data, chosen by their shape or by a trial (the default)",
         "chooses": list(CHOOSABLE),
-        "hyperparameters": _told({**CHOICE, "probability": PROBABILITY}),
+        "hyperparameters": _described_parameters({**CHOICE, "probability": PROBABILITY}),
     }
 
 
-def _told(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Any]]:
+def _described_parameters(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Any]]:
     return {
         key: {"values": parameter.description, "default": parameter.default, "help": parameter.help}
         for key, parameter in parameters.items()
@@ -112,7 +112,7 @@ def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
 
 
 def _described(default: Any) -> str:
-    """A default in the notation of job files."""
+    """Return a default in the notation of job files."""
     if default is None or isinstance(default, bool):
         return str(default).lower()
     return str(list(default)) if isinstance(default, tuple) else str(default)

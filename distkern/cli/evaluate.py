@@ -1,25 +1,34 @@
-"""``distkern evaluate``."""
+"""``distkern evaluate``: figures, confusion matrices and frequent mistakes in the terminal."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from distkern.cli import options
 from distkern.core.errors import InputError
+from distkern.core.names import written
+from distkern.core.text import in_number, in_percent, in_time
 from distkern.data.store.places import Place
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from distkern.data.dataset import Split
     from distkern.runs.evaluation import Evaluation
 
-#: whose names and confusion are in the JSON
+#: classes up to which the JSON has the confusion matrix
 _MOST_LABELS = 100
+#: classes up to which the terminal shows the matrix, beyond them the most frequent mistakes
+MOST_CLASSES, MOST_MISTAKES = 12, 8
+#: characters of a label beside the matrix
+_LABEL = 10
 _SHARES = ("error", "accuracy", "balanced_accuracy", "outliers")
 _NUMBERS = (
     "auc",
@@ -108,10 +117,10 @@ def evaluate(
         found = evaluations(fitted.model_, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))
     for name, evaluation in measured.items():
-        _tell_strangers(name, evaluation)
+        _note_unknown_classes(name, evaluation)
     if html is not None:
         from distkern.cli.evaluation_page import evaluation_page
-        from distkern.cli.training import target_of
+        from distkern.cli.facts import target_of
         from distkern.data.store.atomic import write_text_atomic
 
         page = evaluation_page(
@@ -122,7 +131,6 @@ def evaluate(
         facts = {name: _record(evaluation) for name, evaluation in measured.items()}
         click.echo(json.dumps(facts if split == "both" else facts[split]))
         return
-    from distkern.cli.confusion import confusion_lines
     from distkern.cli.tables import console, table
 
     printed = console()
@@ -135,22 +143,22 @@ def evaluate(
         printed.print(f"page in {html}")
 
 
-def _tell_strangers(split: str, evaluation: Evaluation) -> None:
-    """Say how many rows have classes that the model does not know: losses and rankings leave them out."""
+def _note_unknown_classes(split: str, evaluation: Evaluation) -> None:
+    """Report the rows of classes that the model does not know: losses and rankings leave them out."""
     if evaluation.confusion is None:
         return
     known = set(evaluation.predicted)
-    strangers = {
+    unknown = {
         label: int(row.sum())
         for label, row in zip(evaluation.labels, evaluation.confusion, strict=True)
         if label not in known and row.any()
     }
-    if strangers:
-        named = ", ".join(f"{label} ({count})" for label, count in [*strangers.items()][:5])
-        more = ", ..." if len(strangers) > 5 else ""
+    if unknown:
+        named = ", ".join(f"{label} ({count})" for label, count in [*unknown.items()][:5])
+        more = ", ..." if len(unknown) > 5 else ""
         click.echo(
-            f"note: {split} rows of classes that the model does not know count as errors, and losses leave "
-            f"them out: {named}{more}",
+            f"note: {split} rows of classes unknown to the model count as errors and are left out of "
+            f"losses: {named}{more}",
             err=True,
         )
 
@@ -161,12 +169,12 @@ def _check_page(place: Place) -> None:
         raise InputError("is a folder", where=f"--html {place}", hint="name a file in it")
     if isinstance(place, Path) and not place.parent.is_dir():
         raise InputError(
-            f"there is no folder {place.parent}", where=f"--html {place}", hint="make it, or check the path"
+            f"there is no folder {place.parent}", where=f"--html {place}", hint="create it, or check the path"
         )
 
 
 def _record(evaluation: Evaluation) -> dict[str, Any]:
-    """The figures as printed in JSON, with the confusion matrix of a few classes."""
+    """Return the figures for JSON, with the confusion matrix unless there are many classes."""
     confusion = evaluation.confusion
     if confusion is None or len(evaluation.labels) > _MOST_LABELS:
         return evaluation.figures
@@ -175,28 +183,96 @@ def _record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
-    """Rows of a table: the name of a figure and its value on each split."""
-    from distkern.core.text import in_number, in_percent, in_time
-
+    """Return rows of a table: the name of a figure and its value on each split."""
     figures = [evaluation.figures for evaluation in measured.values()]
-    rows = [["rows", *(f"{own['n']:,}" for own in figures)]]
+    rows = [["rows", *(f"{split['n']:,}" for split in figures)]]
     for names, text in ((_SHARES, in_percent), (_NUMBERS, in_number)):
         rows += [
-            [_NAMES.get(name, name), *(text(own.get(name)) for own in figures)]
+            [_NAMES.get(name, name), *(text(split.get(name)) for split in figures)]
             for name in names
-            if any(name in own for own in figures)
+            if any(name in split for split in figures)
         ]
     rows += [
-        [f"rows at or below quantile {level}", *(in_percent(own["below"][level]) for own in figures)]
+        [f"rows at or below quantile {level}", *(in_percent(split["below"][level]) for split in figures)]
         for level in figures[0].get("below", ())
     ]
-    return [*rows, ["time", *(in_time(own["seconds"]) for own in figures)]]
+    return [*rows, ["time", *(in_time(split["seconds"]) for split in figures)]]
 
 
 def find_split(model: str, data: str, split: str) -> Split:
-    """The split of a data set for a model; :class:`InputError` if it has none of that name."""
+    """Return a split of a data set for a model; :class:`InputError` if it has no test split."""
     dataset = options.open_for(model, data)
     source = dataset.train if split == "train" else dataset.test
     if source is None:
         raise InputError("has no test split", where=data, hint="use --split train")
     return source
+
+
+def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableType]:
+    """Yield a matrix for few classes, a table of mistakes for many, nothing for real targets."""
+    from distkern.cli.tables import WIDTH, table
+
+    counts = evaluation.confusion
+    if counts is None:
+        return
+    if max(counts.shape) > MOST_CLASSES:
+        found = mistakes(evaluation, MOST_MISTAKES)
+        if found:
+            yield f"most frequent mistakes, {split} rows"
+            yield table(("class", "predicted as", "rows", "share of the class"), found, text=(0, 1))
+        return
+    yield f"{split} rows: true class down, predicted class across"
+    rows, columns = (
+        [_shortened(written(label)) for label in labels]
+        for labels in (evaluation.labels, evaluation.predicted)
+    )
+    cells = [[f"{count:,}" if count else "." for count in row] for row in counts.tolist()]
+    if _width(rows, columns, cells) > WIDTH:
+        cells = [[_brief(count) if count else "." for count in row] for row in counts.tolist()]
+    over = _width(rows, columns, cells) - WIDTH
+    if over > 0:
+        room = max(len(_brief(int(counts.max()))), max(map(len, columns)) - -(-over // len(columns)))
+        columns = [label[:room] for label in columns]
+        over = max(_width(rows, columns, cells) - WIDTH, 0)
+        rows = [_shortened(label, _LABEL - over) for label in rows]
+    yield table(("", *columns), ([label, *row] for label, row in zip(rows, cells, strict=True)))
+
+
+def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str]]:
+    """Return the most frequent mistakes: true and predicted label, rows, and their share of the class."""
+    assert evaluation.confusion is not None
+    wrong = evaluation.confusion.copy()
+    for row, label in enumerate(evaluation.labels):
+        if label in evaluation.predicted:
+            wrong[row, evaluation.predicted.index(label)] = 0
+    totals = evaluation.confusion.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+    places = zip(*np.unravel_index(order, wrong.shape), strict=True)
+    return [
+        (
+            written(evaluation.labels[row]),
+            written(evaluation.predicted[column]),
+            f"{wrong[row, column]:,}",
+            in_percent(wrong[row, column] / totals[row]),
+        )
+        for row, column in places
+        if wrong[row, column]
+    ]
+
+
+def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:
+    """Return the width of the printed table in characters."""
+    widths = [max(len(name), *(len(row[place]) for row in cells)) + 2 for place, name in enumerate(columns)]
+    return max(map(len, rows)) + 2 + sum(widths)
+
+
+def _shortened(label: str, most: int = _LABEL) -> str:
+    return label if len(label) <= most else f"{label[: most - 1]}…"
+
+
+def _brief(count: int) -> str:
+    """Return at most five characters: ``_brief(12345) == "12k"``."""
+    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= limit:
+            return f"{count / limit:.1f}{letter}" if count < 10 * limit else f"{count / limit:.0f}{letter}"
+    return str(count)

@@ -1,4 +1,4 @@
-"""What a model is worth on rows with known labels: the page of ``evaluate --html``, and the report."""
+"""A model's figures on rows with known targets, for the page of ``evaluate --html`` and for the report."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distkern.cli.confusion import mistakes
-from distkern.cli.evaluate import figure_rows
+from distkern.cli.evaluate import figure_rows, mistakes
 from distkern.core.text import in_percent
 from distkern.show.page import (
     Axis,
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
     from distkern.runs.evaluation import Evaluation
     from distkern.runs.ranking import Calibration, RankingFigures
 
-#: classes whose matrix is drawn, and mistakes of more than a few that are listed
+#: classes up to which the matrix is drawn, classes beyond which mistakes are listed, and their number
 _MOST_CLASSES, _FEW, _MOST_MISTAKES = 60, 12, 20
-#: of a cell that holds all rows of its class, in percent of the colour: numbers on it stay readable
+#: percent of the colour in a cell with all rows of its class, on which numbers stay readable
 SHADE = 55
-#: shares of the rows, by probability, whose thresholds are listed
+#: shares of rows predicted as the second class, for which thresholds are listed
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -49,7 +48,7 @@ def _in_unit(value: float | None) -> str:
     return f"{value:,.0f}" if value is not None and 1e3 <= abs(value) < 1e9 else _short(value)
 
 
-#: figure -> its name, how it is told, and whether it is in the unit of the target
+#: figure -> its name, its text, and whether it has the unit of the target
 _FIGURES: dict[str, tuple[str, Callable[[float | None], str], bool]] = {
     "auc": ("AUC", _short, False),
     "log_loss": ("log loss", _short, False),
@@ -60,22 +59,22 @@ _FIGURES: dict[str, tuple[str, Callable[[float | None], str], bool]] = {
     "error": ("error", in_percent, False),
     "calibration_error": ("calibration error", _short, False),
 }
-#: those of the table beside the base rate
+#: figures compared with the base rate
 _COMPARED = ("log_loss", "auc", "r2", "rmse", "error")
 
 
 def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation], target: str = "") -> str:
-    """Return the HTML of a model's evaluation on each split; ``target``: the name of a real target."""
+    """Return the HTML of a model's evaluation on each split; ``target`` names a real target."""
     rows = ", ".join(f"{found.figures['n']:,} {name} rows" for name, found in measured.items())
     body: list[Section] = [note(f"{kind}, {rows}", "quiet"), tiles(headline(measured, target))]
     return page(title, [*body, worth(measured, target), *evaluation_sections(measured, target)])
 
 
 def headline(measured: Mapping[str, Evaluation], target: str = "") -> dict[str, str]:
-    """The figures shown large, by name, with the name of the target where they are in its unit."""
+    """Return the figures shown large, by name; figures in the unit of the target also name it."""
     return {
-        f"{name} {_named(key, target)}": told(evaluation.figures[key])
-        for key, (_, told, _) in _FIGURES.items()
+        f"{name} {_named(key, target)}": text(evaluation.figures[key])
+        for key, (_, text, _) in _FIGURES.items()
         for name, evaluation in measured.items()
         if key in evaluation.figures
     }
@@ -92,13 +91,12 @@ def worth(
     candidates: Sequence[Compared] = (),
     base_loss: float | None = None,
 ) -> Html:
-    """A table of the model beside the linear machine and beside the best constant answer.
+    """Return a table of the model, the linear machine and the best constant prediction.
 
     Parameters
     ----------
-    candidates : what was compared on held-out training rows before the model was chosen; losses of real
-        targets are in units of their variance
-    base_loss : of the best constant answer on these rows
+    candidates : models compared on held-out training rows; losses of real targets are over their variance
+    base_loss : loss of the best constant prediction on these rows
     """
     found = next(iter(measured.values()), None)
     is_real = found is not None and "rmse" in found.figures
@@ -123,7 +121,7 @@ def worth(
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
     if measured:
         split, one = list(measured.items())[-1]
-        always = f"always the mean, {split} rows" if is_real else f"the base rate, {split} rows"
+        always = f"always the mean, {split} rows" if is_real else f"base rate, {split} rows"
         cells = [_FIGURES[name][1](one.base.get(name)) for name in names]
         rows.append([always, *cells, *held(base_loss)])
     header = ["", *(_named(name, target) for name in names)]
@@ -133,7 +131,7 @@ def worth(
 
 
 def evaluation_sections(measured: Mapping[str, Evaluation], target: str = "") -> list[Section]:
-    """Plots, thresholds and classes of each split, and all figures."""
+    """Return plots, thresholds and classes of each split, and all figures."""
     body: list[Section] = [Plots([*_curves(measured), *_predictions(measured, target)])]
     for name, evaluation in measured.items():
         body += [*_thresholds(name, evaluation), *_classes(name, evaluation)]
@@ -141,9 +139,11 @@ def evaluation_sections(measured: Mapping[str, Evaluation], target: str = "") ->
 
 
 def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
-    """ROC, calibration with the rows of each bin, and precision-recall curves, if available."""
+    """Return ROC, calibration with the rows per bin, and precision-recall curves, where available."""
     ranked = {name: found.ranking for name, found in measured.items() if found.ranking is not None}
-    told = {name: found.calibration for name, found in measured.items() if found.calibration is not None}
+    calibrated = {
+        name: found.calibration for name, found in measured.items() if found.calibration is not None
+    }
 
     def unit(label: str = "") -> Axis:
         return Axis(label, ends=(-0.03, 1.03))
@@ -156,17 +156,17 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         roc = lines(lambda of: [0.0, *of.false_positives], lambda of: [0.0, *of.recall])
         axes = unit("false positive rate"), unit("true positive rate")
         plots.append(Plot("ROC curve", *axes, [*roc, _ideal(0.0, 1.0)], square=True))
-    if told:
+    if calibrated:
         curves = []
-        for name, calibration in told.items():
+        for name, calibration in calibrated.items():
             x, y = calibration.curve
             curves.append(Curve(name, x.tolist(), y.tolist(), STYLES[name]))
         labels = next(iter(measured.values())).predicted
         of = f"class {labels[1]}" if len(labels) == 2 else "the predicted class"
         chance = f"predicted probability of {of}"
-        axes = unit(chance), unit("share of these rows in it")
+        axes = unit(chance), unit("observed share of rows")
         plots.append(Plot("Calibration", *axes, [*curves, _ideal(0.0, 1.0)], square=True))
-        name, calibration = list(told.items())[-1]
+        name, calibration = list(calibrated.items())[-1]
         plots.append(_bins(name, calibration, chance))
     if ranked:
         precision = lines(lambda of: of.recall, lambda of: of.precision)
@@ -174,7 +174,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         level = float(next(iter(ranked.values())).precision[-1])
         plots.append(
             Plot(
-                "Precision by recall",
+                "Precision-recall curve",
                 unit("recall"),
                 unit("precision"),
                 [*precision, _ideal(level, level)],
@@ -195,7 +195,7 @@ def _bins(split: str, calibration: Calibration, chance: str) -> Plot:
 
 
 def _ideal(*values: float) -> Curve:
-    """A reference line for curves."""
+    """Return a reference line for curves."""
     return Curve("", (0.0, 1.0), values, STYLES["limit"])
 
 
@@ -207,7 +207,7 @@ def _predictions(measured: Mapping[str, Evaluation], target: str) -> list[Plot]:
     }
     edges = {name: [grid.edges(axis).tolist() for axis in (0, 1)] for name, grid in grids.items()}
     # the same for all splits and both axes
-    ends = [end for own in edges.values() for sides in own for end in (sides[0], sides[-1])]
+    ends = [end for axes in edges.values() for sides in axes for end in (sides[0], sides[-1])]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     margin = 0.03 * (high - low) or 1.0
     plots = []
@@ -222,7 +222,7 @@ def _predictions(measured: Mapping[str, Evaluation], target: str) -> list[Plot]:
 
 
 def _classes(split: str, evaluation: Evaluation) -> list[Html]:
-    """The confusion matrix of few classes, the mistakes of many, and figures per class."""
+    """Return the confusion matrix of few classes, the mistakes of many, and figures per class."""
     counts = evaluation.confusion
     if counts is None:
         return []
@@ -230,15 +230,15 @@ def _classes(split: str, evaluation: Evaluation) -> list[Html]:
     if max(counts.shape) <= _MOST_CLASSES:
         parts += _matrix(evaluation, STYLES[split].css)
     if max(counts.shape) > _FEW:
-        header: Mapping[str, str] = dict.fromkeys(("class", "taken for", "rows", "of the class"), "")
+        header: Mapping[str, str] = dict.fromkeys(("class", "predicted as", "rows", "share of the class"), "")
         parts += [heading("Most frequent mistakes"), table(header, mistakes(evaluation, _MOST_MISTAKES))]
     rows = _class_rows(evaluation)
     shown = sorted(rows, key=lambda row: row[0])[:_MOST_CLASSES] if len(rows) > _MOST_CLASSES else rows
     header = {
         "class": "",
         "rows": "",
-        "recall": "share of the class's rows that are predicted as it",
-        "precision": "share of the rows predicted as the class that are in it",
+        "recall": "share of the class's rows that are predicted as this class",
+        "precision": "share of the rows predicted as this class that belong to it",
         "F1": "2 / (1 / recall + 1 / precision)",
     }
     if len(shown) < len(rows):
@@ -247,9 +247,9 @@ def _classes(split: str, evaluation: Evaluation) -> list[Html]:
 
 
 def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
-    """Figures at thresholds of the probability of the second of two classes.
+    """Return figures at thresholds on the probability of the second of two classes.
 
-    They are those of the listed shares of the rows, 0.5, and the one of ``--threshold balanced``.
+    The thresholds are 0.5, that of ``--threshold balanced``, and quantiles of the probabilities.
     """
     ranking, chances = evaluation.ranking, evaluation.chances
     if ranking is None or chances is None:
@@ -281,11 +281,11 @@ def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
             [known[place] or f"{chances[place]:.3g}", *(f"{100 * figure:.1f} %" for figure in figures)]
         )
     header = {
-        "threshold": f"least probability at which class {label} is predicted",
+        "threshold": f"lowest probability at which class {label} is predicted",
         f"predicted {label}": "share of all rows",
-        "recall": f"share of class {label}'s rows that are predicted as it",
-        "precision": f"share of the rows predicted as class {label} that are in it",
-        "error": "share of all rows that are predicted wrongly",
+        "recall": f"share of class {label}'s rows that are predicted as {label}",
+        "precision": f"share of the rows predicted as {label} that belong to it",
+        "error": "share of all rows predicted wrongly",
         "balanced accuracy": "mean of the recalls of both classes",
     }
     words = note(f"Class {label} is predicted if its probability reaches the threshold.", "quiet")
@@ -293,7 +293,7 @@ def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
 
 
 def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
-    """Counts by true and predicted label, shaded by the square root of their share of the true class."""
+    """Return counts by true and predicted label, shaded by the square root of their share of the class."""
     counts = evaluation.confusion
     assert counts is not None
     shares = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
@@ -310,23 +310,23 @@ def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
 
 
 def _cell(words: str, colour: str, share: float) -> Html:
-    """A number shaded by a share."""
+    """Return a number shaded by a share."""
     return Html(TEMPLATES.cell(words, colour, f"{SHADE * share:.0f}" if share else ""))
 
 
 def _class_rows(evaluation: Evaluation) -> list[tuple[Any, ...]]:
-    """Recall and the cells of a table, for each class of the split."""
+    """Return recall and the cells of a table, for each class of the split."""
     counts = evaluation.confusion
     assert counts is not None
     rows: list[tuple[Any, ...]] = []
     for place, label in enumerate(evaluation.labels):
-        own, right, said = int(counts[place].sum()), 0, 0
+        n_rows, correct, predicted = int(counts[place].sum()), 0, 0
         if label in evaluation.predicted:
             column = evaluation.predicted.index(label)
-            right, said = int(counts[place, column]), int(counts[:, column].sum())
-        recall = right / own if own else None
-        precision = right / said if said else None
-        both = 2 * right / (own + said) if own + said else None
-        texts = (in_percent(recall), in_percent(precision), in_percent(both))
-        rows.append((-1.0 if recall is None else recall, str(label), f"{own:,}", *texts))
+            correct, predicted = int(counts[place, column]), int(counts[:, column].sum())
+        recall = correct / n_rows if n_rows else None
+        precision = correct / predicted if predicted else None
+        f1 = 2 * correct / (n_rows + predicted) if n_rows + predicted else None
+        texts = (in_percent(recall), in_percent(precision), in_percent(f1))
+        rows.append((-1.0 if recall is None else recall, str(label), f"{n_rows:,}", *texts))
     return rows

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from distkern.cli import known_jobs, options
+from distkern.cli import jobs, options
 from distkern.data.store.places import Place, resolved
 
 if TYPE_CHECKING:
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("identifier", metavar="ID")
-@click.option("--out", required=True, metavar="M", type=options.PLACE, help="Folder or URL to make.")
-@known_jobs.runs
-@known_jobs.scheduler
+@click.option(
+    "--out", required=True, metavar="M", type=options.PLACE, help="New folder or URL for the model."
+)
+@jobs.runs_option
+@jobs.scheduler_option
 @options.as_json
 def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_json: bool) -> None:
     """Copy the model of a finished job.
@@ -35,8 +37,8 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     from distkern.runs.persistence import read_model, save_model
     from distkern.show.metrics import rewrite
 
-    with known_jobs.ask(scheduler) as asked:
-        folder = known_jobs.find(identifier, runs, asked)
+    with jobs.connected(scheduler) as connection:
+        folder = jobs.find(identifier, runs, connection)
     state, record = folder.state(), folder.record()
     if state != "finished":
         raise InputError(
@@ -47,9 +49,9 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
             else f"see {record.command('logs')}",
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError("is there already", where=f"--out {out}", hint="give a new folder")
+        raise InputError("exists already", where=f"--out {out}", hint="give a new folder")
     with staged_folder(resolved(out)) as staged:
-        # it says itself what belongs to it, and all is read against its checksums
+        # reading verifies checksums and leaves out foreign files
         model = read_model(folder.path)
         save_model(model, staged.path)
         rewrite(staged.path / "metrics.jsonl", model.history)
@@ -59,10 +61,10 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
 
 
 def _write_pages(record: Record, source: Place, target: Path, model: Any) -> None:
-    """Write the report, and the trials of a search with their page, anew; pages are never copied."""
+    """Write the report, and a search's trials with their page, anew: pages of others are never copied."""
     from distkern.choose.tuning.record import SearchFolder
+    from distkern.cli.facts import run_facts
     from distkern.cli.job import Job
-    from distkern.cli.training import run_facts
     from distkern.cli.tuning import JOBS, search_folder
     from distkern.core.errors import CorruptDataError, DistkernError
     from distkern.show.report import write_report
@@ -74,10 +76,10 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
             "the description of the job is damaged", where=str(source / "job.json"), hint="submit it again"
         ) from None
     try:
-        dataset = _seen(job.data, source)
+        dataset = _dataset_of(job.data, source)
     except DistkernError as error:
         dataset = None
-        click.echo(f"the report leaves out the data set: {error}", err=True)
+        click.echo(f"note: the report leaves out the data set: {error}", err=True)
     facts = run_facts(job, dataset, model, model.history, {}, record.finished or 0.0)
     write_report(target / "report.html", facts, model.history)
     there = job.model_copy(update={"out": str(source)})
@@ -88,15 +90,15 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
             _write_search_page(here, dataset)
 
 
-def _seen(data: str, source: Place) -> Dataset:
+def _dataset_of(data: str, source: Place) -> Dataset:
     """Return the data set of a job whose run lies at ``source``.
 
-    Anybody may have written ``job.json``, so the only server it may name is the store of the run itself.
+    Anybody may have written ``job.json``, so the only server it may name is the store of the run.
 
     Raises
     ------
     DistkernError
-        If the data set lies elsewhere, or cannot be opened.
+        If the data set lies elsewhere or cannot be opened.
     """
     from distkern.core.errors import InputError
     from distkern.data.dataset import open_dataset
@@ -109,7 +111,7 @@ def _seen(data: str, source: Place) -> Dataset:
             raise InputError(
                 "is in another store than the run",
                 where=str(place),
-                hint="see it with `distkern inspect`, if you trust this address",
+                hint="if you trust this address, see it with `distkern inspect`",
             )
     return open_dataset(place)
 
@@ -124,5 +126,5 @@ def _write_search_page(job: Job, dataset: Dataset) -> None:
         def began(self, candidate: TuningCandidate, task: Task) -> None:
             raise CorruptDataError(f"trial {task.name} of the search is missing", hint="submit the job again")
 
-    # a finished job has made all trials, so none is made here
+    # a finished job has all trials, so none runs here
     searched(job, dataset, search_of(job, dataset), Where("synchronous"), Reading())

@@ -16,7 +16,7 @@ from distkern.core.names import label_texts, plain_labels
 from distkern.core.text import in_bytes
 from distkern.data.store.places import Place
 
-#: number of listed importances
+#: importances listed
 _MOST_IMPORTANT = 8
 _MARKS = {
     "manifest.json": "data set",
@@ -55,7 +55,7 @@ def inspect(path: Place, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class PathDescription:
-    """A description of a path: ``record`` for programs; facts, hyperparameters and history for people."""
+    """A described path: ``record`` for programs; facts, hyperparameters and history for people."""
 
     record: dict[str, Any]
     facts: dict[str, str]
@@ -64,7 +64,7 @@ class PathDescription:
 
 
 def kind_of(path: Place) -> str:
-    """The kind of a path: "data set", "model" or "unfinished run"; :class:`InputError` for others."""
+    """Return "data set", "model" or "unfinished run"; :class:`InputError` for other paths."""
     if not path.exists():
         raise InputError("no such file or folder", where=str(path), hint="check the path")
     for mark, kind in _MARKS.items():
@@ -78,8 +78,8 @@ def kind_of(path: Place) -> str:
 
 
 def _dataset(path: Place) -> PathDescription:
+    from distkern.cli.facts import data_facts
     from distkern.cli.shard import column_facts
-    from distkern.cli.training import data_facts
     from distkern.data.dataset import open_dataset
 
     dataset = open_dataset(path)
@@ -107,7 +107,7 @@ def _dataset(path: Place) -> PathDescription:
 
 
 def _model(path: Place) -> PathDescription:
-    from distkern.cli.training import hyperparameters, shorten
+    from distkern.cli.facts import hyperparameters, shorten
     from distkern.core.text import in_error, in_percent
     from distkern.estimators.loading import load_model
     from distkern.show.stages import FIGURES_OF_TARGETS, own_figures
@@ -130,8 +130,9 @@ def _model(path: Place) -> PathDescription:
     if model.task == "regression":
         centers = [float(center) for center in model.target_center_]
         record["targets"] = {"center": centers, "scale": model.target_scale_}
-        less = ", ".join(f"{center:.6g}" for center in centers)
-        facts["targets"] = f"less {less}, in units of {model.target_scale_:.6g}"
+        facts["targets"] = (
+            f"minus {', '.join(f'{one:.6g}' for one in centers)}, divided by {model.target_scale_:.6g}"
+        )
     if (path / "tune" / "report.html").exists():
         record["tune"] = facts["search"] = str(path / "tune" / "report.html")
     if model.ended_ is not None:
@@ -139,15 +140,15 @@ def _model(path: Place) -> PathDescription:
     for text in history[-1].get("warnings", ()) if history else ():
         facts["warning"] = text if "warning" not in facts else f"{facts['warning']}; {text}"
     if model.updates_:
-        from distkern.cli.training import update_facts
+        from distkern.cli.facts import update_facts
 
         record["updates"] = list(model.updates_)
         facts["updates"] = f"{model.updates_[-1]['number']:,}"
-        facts |= {f"last update: {name}": told for name, told in update_facts(model.updates_[-1]).items()}
+        facts |= {f"last update: {name}": text for name, text in update_facts(model.updates_[-1]).items()}
     if (measured := model.importances_) is not None:
         record["importances"] = asdict(measured)
-        told = [f"{name} {text}" for name, _, text in measured.texts]
-        facts["importance"] = f"{_listed(told)} ({measured.told})" if told else measured.told
+        texts = [f"{name} {text}" for name, _, text in measured.texts]
+        facts["importance"] = f"{_listed(texts)} ({measured.summary})" if texts else measured.summary
     if (weights := getattr(model, "metric_importances_", None)) is not None:
         record["metric_importances"] = weights.tolist()
         features = names if model.table_ is None else model.table_.features
@@ -187,7 +188,7 @@ def _run(path: Place) -> PathDescription:
     facts = {
         "checkpoints": ", ".join(saved) or "none",
         "last finished stage": "none" if stage is None else str(stage),
-        "to go on": "run the same `distkern train` command with --resume",
+        "to continue": "run the same `distkern train` command with --resume",
     }
     return PathDescription({"checkpoints": saved, "stage": stage, "history": history}, facts, history=history)
 

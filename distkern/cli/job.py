@@ -13,7 +13,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from distkern.choose.tuning.space import SearchTable
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
-from distkern.cli.values import check_scheduler, check_workers
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import parse_bytes
 from distkern.data.store.places import Place, place_of
@@ -21,11 +20,11 @@ from distkern.data.store.places import Place, place_of
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset
 
-#: without kernels of rows, or without targets to learn a metric of
+#: algorithms without kernels of rows or without targets, which have no learned metric
 _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
 
 
-def _asked(given: Any) -> Any:
+def _search_table(given: Any) -> Any:
     return SearchTable.of_table(given, "the job") if isinstance(given, dict) else given
 
 
@@ -38,12 +37,11 @@ class Job(BaseModel):
     data : the sharded data set, a folder or a URL
     out : folder or URL of the model
     seed : seed of all random choices
-    scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address; see
-        :func:`placed`
+    scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address
     workers : number of threads or processes (None: one per core)
     memory_limit : bytes of one worker (None: an equal share of this machine's memory)
     params : hyperparameters
-    search : hyperparameters that `distkern tune` searches, and how
+    search : the search of `distkern tune`
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -56,7 +54,7 @@ class Job(BaseModel):
     workers: int | None = Field(default=None, ge=1)
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
-    search: Annotated[SearchTable | None, BeforeValidator(_asked)] = None
+    search: Annotated[SearchTable | None, BeforeValidator(_search_table)] = None
 
     @property
     def model_folder(self) -> Place:
@@ -86,16 +84,16 @@ class Job(BaseModel):
     @field_validator("scheduler")
     @classmethod
     def _scheduler(cls, value: str) -> str:
-        return check_scheduler(value)
+        return options.check_scheduler(value)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Parse ``--set name=value`` arguments as TOML values; bare words are strings.
+    """Parse ``--set name=value`` arguments; values are TOML, and bare words are strings.
 
     Raises
     ------
     InputError
-        If one is not of the form ``name=value``, or a name comes twice.
+        If an argument is not ``name=value``, or a name is set twice.
     """
     values: dict[str, Any] = {}
     for setting in settings:
@@ -104,7 +102,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         if not equals or not name.isidentifier():
             raise InputError(f"{setting!r} is not name=value", where="--set", hint="write --set gamma=4.0")
         if name in values:
-            raise InputError(f"{name!r} is set twice", where="--set", hint="keep one of them")
+            raise InputError(f"{name!r} is set twice", where="--set", hint="keep one")
         values[name] = _toml_value(text.strip())
     return values
 
@@ -116,32 +114,32 @@ def _toml_value(text: str) -> Any:
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        # TOML has digits on both sides of a point, people do not
+        # TOML requires digits on both sides of the point
         return float(text) if _OPEN_NUMBER.fullmatch(text) else text
     # a line break in the text would start another key
     return parsed["value"] if len(parsed) == 1 else text
 
 
 def read_job(path: Place) -> dict[str, Any]:
-    """Read the keys of a job file without checking them; :class:`InputError` if it is not a TOML file."""
+    """Return the unchecked keys of a job file; :class:`InputError` if it is not a TOML file."""
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
-        hint = "say --set before each NAME=VALUE" if "=" in str(path) else "give the path of a job file"
+        hint = "write --set before each NAME=VALUE" if "=" in str(path) else "give the path of a job file"
         raise InputError("no such file", where=str(path), hint=hint) from None
     except IsADirectoryError:
         from distkern.data.ingest import is_dataset
 
         hint = "give the path of a job file"
         if is_dataset(path):
-            hint = f"give a data set as --data {shlex.quote(str(path))}"
+            hint = f"give the data set as --data {shlex.quote(str(path))}"
         raise InputError("is a folder, not a job file", where=str(path), hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = "correct it there"
         if path.name.partition(".")[2] != "toml":
             from distkern.data.manifest import shard_command
 
-            hint = f"give a job file; of a file of rows make a data set first: `{shard_command(path)}`"
+            hint = f"give a job file, or turn a file of rows into a data set first: `{shard_command(path)}`"
         raise InputError(f"is not a TOML file: {error}", where=str(path), hint=hint) from None
 
 
@@ -162,7 +160,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
             raise InputError(error.what, where=where, hint=error.hint)
     if not isinstance(keys.get("params", {}), dict):
         raise InputError(
-            "key 'params' is not a table", where=where, hint="write [params] and one name = value a line"
+            "key 'params' is not a table", where=where, hint="write [params] and one name = value per line"
         )
     given = {name: value for name, value in flags.items() if value is not None}
     merged = keys | given
@@ -171,29 +169,29 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         merged["search"] = SearchTable.of_table(keys["search"], where)
     if "data" not in merged:
         raise InputError(
-            "no data set given", where=where, hint='add --data D.zarr, or data = "D.zarr" to a job file'
+            "no data set given", where=where, hint='add --data D.zarr, or data = "D.zarr" in a job file'
         )
     try:
         job = Job(**merged)
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
-    # before the seconds that importing the estimators takes
+    # checked now: importing the estimators takes seconds
     try:
         _refuse_unknown_names(job)
     except InputError as error:
         if path is None or settings:
             raise
         raise _explain(error, where, given) from None
-    # a job file for workers of this machine may be sent to a scheduler elsewhere
+    # a job file with a number of local workers may be sent to a scheduler elsewhere
     if "scheduler" not in given or "workers" in given:
         at = "--workers" if "workers" in given else f"{where}, key 'workers'"
-        check_workers(job.scheduler, job.workers, at)
+        options.check_workers(job.scheduler, job.workers, at)
     options.use_certificates(job.scheduler)
     return job
 
 
 def _refuse_unknown_names(job: Job) -> None:
-    """Refuse an unknown algorithm or hyperparameter and name the nearest known one."""
+    """Refuse an unknown algorithm or hyperparameter, with the nearest known name."""
     from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOOSABLE
 
@@ -215,21 +213,21 @@ def _refuse_unknown_names(job: Job) -> None:
     if unknown and job.algorithm != CHOSEN:
         raise unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
     for name in unknown:
-        takers = [algorithm for algorithm in SOLVERS if name in _names_of(algorithm)]
-        if name in job.params and not set(CHOOSABLE).isdisjoint(takers):
+        owners = [algorithm for algorithm in SOLVERS if name in _names_of(algorithm)]
+        if name in job.params and not set(CHOOSABLE).isdisjoint(owners):
             continue
-        if takers:
+        if owners:
             raise InputError(
-                "belongs to single algorithms, and none is named",
+                "belongs to some algorithms only, and none is named",
                 where=f"hyperparameter {name!r}",
-                hint=f"add --algorithm NAME, one of: {', '.join(takers)}",
+                hint=f"add --algorithm NAME, one of: {', '.join(owners)}",
             )
         everything = known.union(*(_names_of(algorithm) for algorithm in SOLVERS))
         raise unknown_name("hyperparameter", name, everything)
 
 
 def _names_of(algorithm: str) -> set[str]:
-    """Hyperparameters of the algorithm; raises :class:`InputError` if there is no such algorithm."""
+    """Return the hyperparameters of an algorithm; :class:`InputError` if it is unknown."""
     from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
@@ -291,14 +289,14 @@ def make_estimator(job: Job) -> Any:
 
 
 def _estimator_type(job: Job) -> type[Any]:
-    """The algorithm's regressor if the data set is for regression and there is one."""
+    """Return the algorithm's regressor if the data set is for regression and there is one."""
     from distkern.data.dataset import open_dataset
     from distkern.runs.algorithms import algorithm
 
     try:
         task = open_dataset(job.data).task
     except InputError:
-        # problems of the data set are reported when it is opened
+        # reported when the data set is opened
         task = "classification"
     regressor = algorithm(f"{job.algorithm}_regressor") if task == "regression" else None
     found = regressor or algorithm(job.algorithm)
@@ -312,7 +310,7 @@ def prepare(job: Job) -> tuple[Any, Dataset]:
     Raises
     ------
     InputError
-        As :func:`make_estimator`, or if the data set cannot be opened or is for another task.
+        As :func:`make_estimator`; if the data set cannot be opened or is for another task.
     """
     from distkern.data.dataset import open_dataset
 
@@ -326,7 +324,7 @@ def prepare(job: Job) -> tuple[Any, Dataset]:
 
 
 def placed(job: Job, dataset: Dataset, dashboard: bool | None) -> Job:
-    """The job, moved to threads of this process if its data set is small and no scheduler is given."""
+    """Return the job, on threads of this process if its data set is small and no scheduler is given."""
     if "scheduler" in job.model_fields_set:
         return job
     anything_given = bool(dashboard or job.model_fields_set & {"workers", "memory_limit"})

@@ -11,11 +11,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
-from distkern.cli.deferred import defer_imports
 from distkern.core import interrupts, processes
 from distkern.core.errors import DistkernError, FencedError, InputError, Problems, nearest
 from distkern.core.processes import exceeded_limit
@@ -24,42 +27,23 @@ from distkern.core.text import broken
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = (
-    "shard",
-    "plan",
-    "train",
-    "tune",
-    "update",
-    "evaluate",
-    "predict",
-    "inspect",
-    "algorithms",
-    "runs",
-    "demo",
-    "submit",
-    "jobs",
-    "status",
-    "logs",
-    "cancel",
-    "fetch",
-)
-_MENDS = {
-    errno.ENOSPC: "free some space or write elsewhere",
-    errno.EDQUOT: "free some space or write elsewhere",
-    errno.EACCES: "change its permissions or use another path",
-    errno.EPERM: "change its permissions or use another path",
-    errno.EROFS: "write elsewhere",
-    errno.ENAMETOOLONG: "use another path",
-    errno.ELOOP: "use another path",
-    errno.EISDIR: "use another path",
-    errno.ENOTDIR: "use another path",
-    errno.EFBIG: "use another path",
+#: command -> its module
+_COMMANDS = {
+    **{name: name for name in ("shard", "plan", "train", "tune", "update", "evaluate", "predict")},
+    **{name: name for name in ("inspect", "algorithms", "runs", "demo", "submit")},
+    **dict.fromkeys(("jobs", "status", "logs", "cancel"), "jobs"),
+    "fetch": "fetch",
 }
-
-
-#: commands that train, and seconds after which they say that they have started, where there is no terminal
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space or write elsewhere"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "change its permissions or use another path"),
+    errno.EROFS: "write elsewhere",
+    **dict.fromkeys(
+        (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR, errno.EFBIG), "use another path"
+    ),
+}
+#: commands that train, and seconds after which they report that they started, off a terminal
 _LONG, _SILENT = ("train", "tune", "update", "demo"), 1.5
-
 #: options of other programs, or keys of job files -> what to give instead
 _INSTEAD = {
     **dict.fromkeys(("--n-jobs", "--njobs", "--jobs", "-j"), "give --workers N"),
@@ -83,7 +67,7 @@ class _Commands(click.Group):
             near = nearest(cmd_name, _COMMANDS)
             meant = f"did you mean {near!r}?" if near else f"use one of: {', '.join(_COMMANDS)}"
             ctx.fail(f"No such command {cmd_name!r}; {meant}")
-        command = getattr(importlib.import_module(f"distkern.cli.{cmd_name}"), cmd_name)
+        command = getattr(importlib.import_module(f"distkern.cli.{_COMMANDS[cmd_name]}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
 
@@ -130,23 +114,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 line = "\n".join(broken(one, 80) for one in line.splitlines())
             click.echo(line, err=True)
         if status == INTERRUPTED:
-            # an interrupt that went through an exec() of text, as some modules do when they are imported,
-            # has CPython end by the signal, whoever caught it; the next exec() takes that back
+            # an interrupt inside an exec() of text, as some modules run when they are imported, makes CPython
+            # end by the signal even if it was caught; the next exec() undoes that
             exec("")
         return status
 
 
-def _completed() -> int | None:
-    """The exit status of a call by a shell that asks for completions, else None."""
-    if "_DISTKERN_COMPLETE" not in os.environ:
-        return None
-    from distkern.cli.completion import completed
-
-    return completed(group)
-
-
 def _say_soon(command: str, began: float) -> None:
-    """Say in time that the command has started, while its libraries are imported."""
+    """Report that the command has started while its libraries are still being imported."""
 
     def say() -> None:
         terminal = sys.modules.get("distkern.show.terminal")
@@ -159,7 +134,7 @@ def _say_soon(command: str, began: float) -> None:
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """The exit status of a failure and the line to print (empty for none)."""
+    """Return the exit status of a failure and the line to print (empty for none)."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -167,15 +142,15 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.NoSuchOption):
         return WRONG_INPUT, _line(_no_option(error))
     if isinstance(error, click.UsageError):
-        path, told = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
-        if "unexpected extra" in told and "=" in told:
-            return WRONG_INPUT, _line(f"{told}; say --set before each NAME=VALUE")
-        return WRONG_INPUT, _line(f"{told}; see `{path} --help`")
+        path, text = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
+        if "unexpected extra" in text and "=" in text:
+            return WRONG_INPUT, _line(f"{text}; write --set before each NAME=VALUE")
+        return WRONG_INPUT, _line(f"{text}; see `{path} --help`")
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
     if isinstance(error, Problems):
         return WRONG_INPUT, "\n".join(_line(str(one)) for one in error.errors)
-    # two runs were asked to write to one folder
+    # fenced: two runs were asked to write to one folder
     if isinstance(error, (InputError, FencedError)):
         return WRONG_INPUT, _line(str(error))
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
@@ -183,24 +158,24 @@ def explain(error: BaseException) -> tuple[int, str]:
     # rich exits when the reader of its output is gone
     if isinstance(error, (BrokenPipeError, SystemExit)):
         return FAILED, ""
-    if isinstance(error, OSError) and error.errno in _MENDS:
+    if isinstance(error, OSError) and error.errno in _REMEDIES:
         where = error.filename if error.filename is not None else "output"
-        return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_MENDS[error.errno]}")
+        return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_REMEDIES[error.errno]}")
     if isinstance(error, DistkernError):
         return FAILED, _line(str(error))
     what = "memory ran out" if isinstance(error, MemoryError) else type(error).__name__
     what += f": {error}" if str(error) else ""
-    mend = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
-    return FAILED, _line(f"{what}; {mend}")
+    remedy = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
+    return FAILED, _line(f"{what}; {remedy}")
 
 
 def _no_option(error: click.NoSuchOption) -> str:
-    """The error message for an unknown option, with what to give instead."""
+    """Return the message for an unknown option, with what to give instead."""
     option = error.option_name.replace("_", "-")
     path = error.ctx.command_path if error.ctx else "distkern"
     instead = _INSTEAD.get(option, "")
     if not instead and option in _options(group.get_command(click.Context(group), "shard")):
-        instead = f"give it when you make the data set: distkern shard FILE {option} ... --out D.zarr"
+        instead = f"it belongs to the data set: distkern shard FILE {option} ... --out D.zarr"
     known = _options(error.ctx.command if error.ctx else None)
     near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)
     if not instead and near:
@@ -218,3 +193,88 @@ def _line(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+# -- modules that load on first use: scikit-learn imports these two for functions that commands rarely call,
+# 0.8 s of processor time. The standard library's LazyLoader loads a module as soon as a file imports it.
+
+_SELDOM_USED = ("pandas", "scipy.stats")
+_LOADING = threading.RLock()
+
+
+class _Deferred(ModuleType):
+    """Stands for a module, and loads it on the first access to an attribute."""
+
+    def __getattr__(self, name: str) -> Any:
+        with _LOADING:
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
+            return getattr(importlib.import_module(self.__name__), name)
+
+
+def defer_imports() -> None:
+    """Defer the import of these modules in this process unless they are loaded already."""
+    for name in _SELDOM_USED:
+        if name not in sys.modules:
+            deferred = _Deferred(name)
+            # Bokeh looks at a module's specification to see whether pandas is installed
+            deferred.__spec__ = ModuleSpec(name, None)
+            sys.modules[name] = deferred
+
+
+# -- shell completion in bash, zsh and fish
+
+#: the variable that a shell sets to ask for completions
+_VARIABLE = "_DISTKERN_COMPLETE"
+#: words of a parameter's metavar, and names of parameters, that stand for paths
+_PATHS, _NAMED = ("FILE", "SRC", "D.zarr", "JOB", "M", "M2", "P", "DIR", "FOLDER"), ("src", "path", "folder")
+
+
+def _completed() -> int | None:
+    """Answer a shell that asks for completions and return the exit status; None if none asks."""
+    asked = os.environ.get(_VARIABLE)
+    if asked is None:
+        return None
+    for name in _COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        for parameter in [] if command is None else command.params:
+            _complete(parameter)
+    return shell_complete(group, {}, "distkern", _VARIABLE, asked)
+
+
+def _complete(parameter: click.Parameter) -> None:
+    words = str(parameter.metavar or "").strip("[].").replace("|", " ").replace("]", " ").split()
+    if parameter.name in ("algorithm", "name"):
+        parameter._custom_shell_complete = _algorithms
+    elif parameter.name == "settings":
+        parameter._custom_shell_complete = _settings
+    elif parameter.name in _NAMED or any(word.strip("[].") in _PATHS for word in words):
+        parameter._custom_shell_complete = lambda context, parameter, begun: [
+            CompletionItem(begun, type="file")
+        ]
+
+
+def _algorithms(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from distkern.cli.algorithms import CHOSEN
+    from distkern.solvers.base import SOLVERS
+
+    return _that_begin([CHOSEN, *SOLVERS], begun)
+
+
+def _settings(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the hyperparameters of the named algorithm, then the values of one that takes words."""
+    from distkern.cli.algorithms import CHOSEN
+    from distkern.solvers.base import SOLVERS
+    from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
+
+    named = str(context.params.get("algorithm") or CHOSEN)
+    known = hyperparameters_of(SOLVERS[named]) if named in SOLVERS else CHOICE
+    name, given, value = begun.partition("=")
+    if not given:
+        return _that_begin((f"{one}=" for one in known), begun)
+    words = known[name].words if name in known else []
+    return [CompletionItem(f"{name}={word}") for word in words if word.startswith(value)]
+
+
+def _that_begin(words: Iterable[str], begun: str) -> list[CompletionItem]:
+    return [CompletionItem(word) for word in words if word.startswith(begun)]

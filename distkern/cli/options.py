@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from distkern.cli.values import check_scheduler, check_workers
 from distkern.core.errors import InputError
 from distkern.core.parameters import parse_bytes
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     _ParamType = click.ParamType[Any]
 else:
-    # older versions of click do not take the type
+    # older versions of click have no type parameter
     _ParamType = click.ParamType
 
 
 def began() -> float:
-    """When the command began, in seconds since 1970."""
+    """Return when the command began, in seconds since 1970."""
     context = click.get_current_context(silent=True)
     found = None if context is None else context.find_root().obj
     return found if isinstance(found, float) else time.time()
@@ -51,7 +51,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts 
 
 
 def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """A callback that parses an option with ``parse`` and reports errors for this option."""
+    """Return a callback that parses an option and reports errors under its name."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         try:
@@ -73,8 +73,8 @@ threshold = click.option(
     "--threshold",
     metavar="P",
     callback=read_by(_threshold),
-    help="Predict the second of two classes if its probability is at least P; balanced: P is its share of "
-    "the training rows.  [default: the model's]",
+    help="Predict the second of two classes if its probability is at least P; balanced: P is the share of "
+    "this class among the training rows.  [default: the model's]",
 )
 
 
@@ -90,7 +90,7 @@ def with_threshold(model: Any, threshold: float | str | None) -> Any:
         return model
     try:
         if "threshold" not in model.hyperparameters:
-            raise InputError(f"is for two classes with probabilities, and this is a {type(model).__name__}")
+            raise InputError(f"needs two classes with probabilities, and this is a {type(model).__name__}")
         model.set_params(threshold=threshold).check_parameters()
         assert model.threshold_ is not None
     except InputError as error:
@@ -127,6 +127,40 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+#: schedulers that are known without importing Dask
+_LOCAL = ("synchronous", "threads", "processes", "local")
+_ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
+
+
+def check_scheduler(name: str) -> str:
+    """Return the name of a scheduler or its address; :class:`InputError` for other names."""
+    if name in _LOCAL or _ADDRESS.fullmatch(name):
+        return name
+    # executors that were added: listing them imports Dask
+    from distkern.engine.executors import EXECUTORS
+
+    known = list(EXECUTORS)
+    if name not in known:
+        raise InputError(
+            f"unknown scheduler {name!r}",
+            hint=f"use one of {', '.join(known)}, or tcp://HOST:PORT or tls://HOST:PORT",
+        )
+    return name
+
+
+def check_workers(scheduler: str | None, workers: int | None, where: str = "--workers") -> None:
+    """Refuse a number of workers, given at ``where``, where the scheduler decides it."""
+    if workers is None or scheduler is None:
+        return
+    if "://" in scheduler:
+        what, hint = "has its own workers", "start more with `dask worker ADDRESS`"
+    elif scheduler == "synchronous" and workers > 1:
+        what, hint = "works in one thread", "use --scheduler threads, or leave out the number of workers"
+    else:
+        return
+    raise InputError(f"scheduler {scheduler!r} {what}", where=where, hint=hint)
+
+
 def memory_limit(help: str = "Memory of one worker, for instance 512MiB.") -> Callable[[Command], Command]:
     """``--memory-limit``, converted to bytes."""
     return click.option("--memory-limit", metavar="SIZE", callback=read_by(parse_bytes), help=help)
@@ -141,7 +175,7 @@ def _certificate(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def use_certificates(scheduler: str | None) -> None:
-    """Pass the files of ``--tls-...`` to Dask.
+    """Pass the files given by ``--tls-...`` to Dask.
 
     Raises
     ------
@@ -175,7 +209,7 @@ def _certificate_option(name: str, what: str) -> Callable[[Any], Any]:
     )
 
 
-#: who one is to a scheduler at a tls:// address; a command that has them calls :func:`use_certificates`
+#: credentials for a tls:// scheduler; a command with these options calls :func:`use_certificates`
 certificates = together(
     _certificate_option("ca", "the authority's certificate"),
     _certificate_option("cert", "your certificate"),
@@ -289,7 +323,9 @@ scheduling = together(
         help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
         "tls://HOST:PORT.  [default: local; threads for few rows, except in tune]",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="Number of threads or processes here."),
+    click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N", help="Number of threads or processes here."
+    ),
     memory_limit(),
     certificates,
 )
@@ -297,27 +333,27 @@ scheduling = together(
 dashboard = click.option(
     "--dashboard/--no-dashboard",
     default=None,
-    help="Serve Dask's dashboard (default: for local workers only).",
+    help="Serve Dask's dashboard.  [default: for local workers only]",
 )
 
 
-#: rows of so few bytes are done sooner than worker processes have started
+#: bytes of rows that are processed sooner than worker processes start
 _FEW_BYTES = 16 * 2**20
 
 
 def scheduler_for(n_bytes: int | None, *, anything_given: bool) -> str:
-    """The default scheduler of a command.
+    """Return the default scheduler of a command.
 
     Parameters
     ----------
     n_bytes : size of all rows; None if unknown
-    anything_given : an option sets the number of workers, a memory limit, or a dashboard
+    anything_given : whether an option sets the number of workers, a memory limit or a dashboard
     """
     return "local" if anything_given or n_bytes is None or n_bytes > _FEW_BYTES else "threads"
 
 
 def where_to_run(n_bytes: int | None, scheduler: str | None, **limits: Any) -> dict[str, Any]:
-    """Arguments for functions of :mod:`distkern.runs`, from :data:`scheduling` and the size of the rows."""
+    """Return arguments for functions of :mod:`distkern.runs`, from :data:`scheduling` and the rows' size."""
     use_certificates(scheduler)
     check_workers(scheduler, limits.get("workers"))
     anything_given = any(value is not None for value in limits.values())
@@ -341,7 +377,10 @@ job = together(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a hyperparameter; repeatable."
     ),
     click.option(
-        "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of every random choice (default 0)."
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        metavar="N",
+        help="Seed of every random choice.  [default: 0]",
     ),
     scheduling,
 )

@@ -22,7 +22,7 @@ def plan(
 ) -> None:
     """Predict passes, bytes read and peak memory of a training job.
 
-    Takes the options of `distkern train` and runs nothing; to choose an algorithm it may read a sample. If
+    Takes the options of `distkern train` and trains nothing; it may read a sample to choose an algorithm. If
     the job has a table [search], it also shows the trials of `distkern tune`. Exits with status 2 if the job
     does not fit its memory limit, and names a setting that makes it fit.
 
@@ -31,7 +31,7 @@ def plan(
       distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
     """
     from distkern.cli.job import placed, prepare, resolve_job
-    from distkern.cli.training import has_dashboard
+    from distkern.cli.train import has_dashboard
     from distkern.core.errors import MemoryBudgetError
 
     job = resolve_job(job_file, flags, settings)
@@ -62,25 +62,21 @@ def plan(
             name: getattr(planned, name) for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits")
         }
         passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
-        told = {"savings": planned.savings, "advice": planned.advice}
-        click.echo(json.dumps({"passes": passes, **facts, **told, "search": search}))
+        advice = {"savings": planned.savings, "advice": planned.advice}
+        click.echo(json.dumps({"passes": passes, **facts, **advice, "search": search}))
     else:
         _show(planned)
         if search is not None:
-            _show_search(search)
+            click.echo(
+                f"`distkern tune` first counts rows in one pass, then runs {search['trials']} trials, which "
+                f"read as many rows as {search['runs']:.3g} such runs"
+            )
     if not planned.fits:
         raise MemoryBudgetError("does not fit the memory limit", where=job.data, hint=planned.advice)
 
 
-def _show_search(search: dict[str, Any]) -> None:
-    click.echo(
-        f"`distkern tune` first makes a pass that counts rows, then {search['trials']} trials, which read as "
-        f"many rows as {search['runs']:.3g} such runs"
-    )
-
-
 def _show(planned: Any) -> None:
-    from distkern.cli.tables import console, table
+    from distkern.cli.tables import console, picked, table
     from distkern.core.text import in_bytes
 
     rows = [
@@ -95,16 +91,18 @@ def _show(planned: Any) -> None:
         )
         for step in planned.passes
     ]
-    console().print(
-        table(("pass", "times", "tasks", "read", "worker", "driver", "who works"), rows, text=(0, 6))
-    )
+    header = ("pass", "times", "tasks", "read", "worker", "driver", "work done by")
+    # without workers, one process does all the work
+    without = ("worker", "work done by") if planned.machine.in_process else ()
+    shown = [name for name in header if name not in without]
+    console().print(table(shown, picked(header, rows, shown), text=(0, 6)))
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
-    click.echo(f"reads {in_bytes(total)} in all")
+    click.echo(f"reads {in_bytes(total)} in total")
     if planned.machine.in_process:
-        click.echo(f"peak memory: {in_bytes(planned.driver_bytes)} of this process ({limit})")
+        click.echo(f"peak memory: {in_bytes(planned.driver_bytes)} in this process ({limit})")
     else:
-        click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
-        click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
+        click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} per worker ({limit})")
+        click.echo(f"             {in_bytes(planned.driver_bytes)} in the driver")
     if planned.savings:
-        click.echo(f"to fit the limit {', '.join(planned.savings)}; the model is the same")
+        click.echo(f"to fit the limit, {', '.join(planned.savings)}; the model stays the same")

@@ -23,7 +23,7 @@ _ENDINGS = (".zarr", ".csv", ".npy")
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="Write this column of the files beside the predictions.  [default: the training data's --id]",
+    help="Keep this column of the files with the predictions.  [default: the training data's --id]",
 )
 @click.option(
     "--target",
@@ -106,7 +106,8 @@ def predict(
         with Terminal() as terminal:
             n_rows = predict_files_to(fitted.model_, rows, out, output=output, **where, listeners=[terminal])
         notes = [
-            f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
+            f"{file} has no column names: columns are read in the order of training"
+            for file in rows.by_position
         ]
         notes += rows.notes.lines()
         if rows.unknown:
@@ -121,7 +122,7 @@ def predict(
 
 
 def _of_one_class(model: Any, out: Place) -> list[str]:
-    """A note if one class takes every row."""
+    """Return a note if every row is predicted as one class."""
     from distkern.data.predictions import only_label
 
     label = only_label(out, model.classes_)

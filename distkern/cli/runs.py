@@ -13,7 +13,7 @@ from distkern.cli import options
 from distkern.core.errors import InputError
 from distkern.data.store.places import Place
 
-#: figures of the last stage in the facts of a run
+#: figures of the last stage that describe a run
 _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds")
 
 
@@ -52,7 +52,7 @@ def runs(folder: Place, as_json: bool) -> None:
             in_error(run, "train_error"),
             in_time(run["seconds"]),
             in_bytes(run["peak_bytes"]),
-            # why it ended, without the rule
+            # the reason without its rule
             (run["ended"] or "not yet").partition(":")[0],
         ]
         for run in found
@@ -67,17 +67,17 @@ def runs(folder: Place, as_json: bool) -> None:
     console().print(table(kept, cells, text=text))
     if not unscored:
         by = "ranked by it" if by_score else "not all runs have it: ranked by test error"
-        held = "squared error" if error == "rmse" else "log loss"
-        click.echo(wrapped(f"held-out: {held} on training rows that were held out; {by}"))
+        loss = "squared error" if error == "rmse" else "log loss"
+        click.echo(wrapped(f"held-out: {loss} on held-out training rows; {by}"))
     differing = _differing(found)
-    settings = list(dict.fromkeys(name for _, own in differing for name in own))
-    columns = [[shortened(name), *(_word(own.get(key)) for key in settings)] for name, own in differing]
+    settings = list(dict.fromkeys(name for _, params in differing for name in params))
+    columns = [[shortened(name), *(_word(params.get(key)) for key in settings)] for name, params in differing]
     for part in by_parts("run", settings, columns):
         console().print(part)
 
 
 def _algorithm(run: dict[str, Any]) -> str:
-    """The algorithm; for "auto" the chosen one."""
+    """Return the algorithm; for "auto" the chosen one."""
     chosen = run["hyperparameters"].get("algorithm")
     if run["algorithm"] == "auto" and chosen not in (None, "auto"):
         return f"{chosen} (auto)"
@@ -91,7 +91,7 @@ def _word(value: Any) -> str:
 
 
 def _found(folder: Place) -> list[dict[str, Any]]:
-    """The facts of each run in a folder."""
+    """Return the facts of each run in a folder."""
     from distkern.runs.persistence import read_description
     from distkern.show.metrics import read
 
@@ -120,13 +120,13 @@ def _found(folder: Place) -> list[dict[str, Any]]:
         )
     if not found:
         raise InputError(
-            "holds no model and no run", where=str(folder), hint="make one: distkern train --out FOLDER/NAME"
+            "holds no model and no run", where=str(folder), hint="train one: distkern train --out FOLDER/NAME"
         )
     return found
 
 
 def _in_use(known: dict[str, Any]) -> dict[str, Any]:
-    """The hyperparameters of a model, with chosen values in place of "auto" and its like."""
+    """Return the hyperparameters of a model, with the chosen values in place of "auto"."""
     params, found = dict(known.get("params", {})), {**known.get("found", {})}
     if (machine := known.get("chosen")) is not None:
         params |= {**machine["params"], "algorithm": machine["name"]}
@@ -137,13 +137,13 @@ def _in_use(known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _score(known: dict[str, Any]) -> float | None:
-    """The score on held-out rows of the model whose settings were chosen by it."""
+    """Return the held-out score by which the settings were chosen, or None."""
     held_out = (known.get("chosen") or {}).get("held_out")
     return None if held_out is None else float(held_out[0])
 
 
 def _base(known: dict[str, Any]) -> dict[str, float] | None:
-    """Error of the most frequent class, and log loss of the shares of the classes as probabilities."""
+    """Return error and log loss of predicting the shares of the classes as probabilities."""
     shares = known.get("class_shares")
     if not shares:
         return None
@@ -151,7 +151,7 @@ def _base(known: dict[str, Any]) -> dict[str, float] | None:
 
 
 def _rank(run: dict[str, Any], *, by_score: bool) -> tuple[float, float, float, str]:
-    """A sort key: the held-out score, the error on test rows, runs without one last."""
+    """Return a sort key: held-out score, test error, training error; missing ones last."""
     errors = (run.get(f"{split}_rmse", run.get(f"{split}_error")) for split in ("test", "train"))
     score = run["score"] if by_score else 0.0
     score, test, train = (math.inf if error is None else float(error) for error in (score, *errors))
@@ -159,14 +159,13 @@ def _rank(run: dict[str, Any], *, by_score: bool) -> tuple[float, float, float, 
 
 
 def _differing(found: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Names of runs with their hyperparameters whose values differ in another run of the algorithm.
-
-    Runs without such hyperparameters are left out.
-    """
+    """Return, for each run, the hyperparameters that differ in another run of its algorithm, if any."""
     differing = []
     for run in found:
         others = [other["hyperparameters"] for other in found if _algorithm(other) == _algorithm(run)]
-        own = run["hyperparameters"].items()
-        different = {name: value for name, value in own if any(other.get(name) != value for other in others)}
+        params = run["hyperparameters"].items()
+        different = {
+            name: value for name, value in params if any(other.get(name) != value for other in others)
+        }
         differing.append((run["run"], different))
-    return [(name, own) for name, own in differing if own]
+    return [(name, params) for name, params in differing if params]

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 #: steps of a progress bar
 _STEPS = 1000
-#: classes that are listed
+#: classes listed
 _MOST_CLASSES = 20
 
 
 @click.command(cls=options.taking_several("--test"))
 @click.argument("src", nargs=-1, required=True)
-@click.option("--out", type=options.PLACE, help="Folder or URL to make, D.zarr.")
+@click.option("--out", type=options.PLACE, metavar="D.zarr", help="Folder or URL of the new data set.")
 @click.option(
     "--test",
     multiple=True,
@@ -46,6 +46,7 @@ _MOST_CLASSES = 20
 @click.option(
     "--test-fraction",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
     help="Draw this share of the rows as test rows instead.",
 )
 @click.option(
@@ -84,19 +85,19 @@ _MOST_CLASSES = 20
     "--group",
     metavar="COLUMN",
     help="For tables: column of groups (patient, customer, day). Rows of a group stay together in the drawn "
-    "test split and in all held-out rows. Not a feature.",
+    "test split and among held-out rows. Not a feature.",
 )
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="For tables: column that identifies the rows, written beside later predictions. Not a feature.",
+    help="For tables: column that identifies the rows, kept with later predictions. Not a feature.",
 )
 @click.option(
     "--na",
     multiple=True,
     metavar="WORD",
-    help="For tables: a text that means a missing value, in the target too, in addition to the empty text, "
-    "NA, N/A, ?, null, None, NaN, missing, unknown, -, ...; with --na '' instead of them.",
+    help="For tables: a text that marks a missing value, in the target too, in addition to the empty text, "
+    "NA, N/A, ?, null, None, NaN, missing, unknown, -, ...; --na '' switches these off.",
 )
 @click.option(
     "--like",
@@ -108,18 +109,18 @@ _MOST_CLASSES = 20
     "--keep-na",
     multiple=True,
     metavar="COLUMN",
-    help="For tables: a column in which NA, none, unknown and so on are values like others.",
+    help="For tables: a column in which NA, none, unknown and so on are ordinary values.",
 )
 @click.option(
     "--text",
     multiple=True,
     metavar="COLUMN",
-    help="For tables: treat a column as text: its words, hashed, become 256 features.",
+    help="For tables: treat a column as text: its hashed words become 256 features.",
 )
 @click.option(
     "--day-first/--month-first",
     default=None,
-    help="For tables: read 3/4/2024 as 3 April or as March 4, where no date of the column decides.",
+    help="For tables: read 3/4/2024 as 3 April or as March 4, if no date of the column decides.",
 )
 @click.option(
     "--check",
@@ -143,6 +144,7 @@ _MOST_CLASSES = 20
 @click.option(
     "--rows-per-shard",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Rows of a shard.  [default: 16 MiB of features, less if the data are small]",
 )
 @click.option(
@@ -152,7 +154,12 @@ _MOST_CLASSES = 20
     help="Store training rows in random order. Without it every training run shuffles them first.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of shuffle and test rows."
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Seed of shuffle and test rows.",
 )
 @options.file_kinds
 @click.option(
@@ -219,7 +226,7 @@ def shard(
             "categorical": _by_name(categorical),
             "like": None if like is None else _like(like),
             "report": report,
-            "progress": telling(terminal),
+            "progress": progress_on(terminal),
             "notice": notices.append,
         }
         if not check:
@@ -238,7 +245,7 @@ def shard(
                 raise
             finally:
                 terminal.clear()
-                _tell_check(reports, notices, problems, rows_of_labels, as_json)
+                _show_check(reports, notices, problems, rows_of_labels, as_json)
             return
     seconds = time.perf_counter() - started
     facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
@@ -247,7 +254,7 @@ def shard(
     options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices, like))
 
 
-def _tell_check(
+def _show_check(
     reports: list[ColumnReport],
     notices: list[str],
     problems: list[InputError],
@@ -261,16 +268,16 @@ def _tell_check(
     closing = "Nothing was written. To write it, leave out --check and give --out D.zarr."
     if problems:
         closing = "Nothing was written. Fix this first:"
-    told = [{"where": one.where, "what": one.what, "hint": one.hint} for one in problems]
+    listed = [{"where": one.where, "what": one.what, "hint": one.hint} for one in problems]
     classes = rows_of_classes([*rows_of_labels], {"train": [*rows_of_labels.values()]})
     if classes and not as_json:
         _print_classes(classes, len(rows_of_labels))
-    facts = {"table": [*map(asdict, reports)], "notices": notices, "problems": told, "class_rows": classes}
+    facts = {"table": [*map(asdict, reports)], "notices": notices, "problems": listed, "class_rows": classes}
     options.tell(as_json, facts, "\n".join([*map(note_line, notices), closing]))
 
 
 def _like(path: str) -> Like:
-    """The preparation of the rows of a data set or of a model."""
+    """Return the encoding of a data set's rows or of a model's training rows."""
     from distkern.data.dataset import open_dataset
     from distkern.data.ingest import is_dataset
     from distkern.data.preparation import Like
@@ -309,7 +316,7 @@ def _by_name(given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-#: what may be given with a data set that gets its feature-major copy
+#: options that adding the feature-major copy accepts
 _OF_THE_COPY = ("src", "columns", "overwrite", "as_json")
 
 
@@ -321,11 +328,11 @@ def _add_columns(
 
     is_made = is_dataset(src[0])
     if not columns or len(src) > 1 or not is_made:
-        hint = "give the folder to make, --out D.zarr"
+        hint = "give the new data set's folder, --out D.zarr"
         if is_made and len(src) == 1:
             hint = f"give --columns to add the feature-major copy to {src[0]}"
         elif columns:
-            hint += ", or one data set, which gets its feature-major copy in place"
+            hint += ", or one data set to which to add the feature-major copy"
         raise InputError("missing", where="--out", hint=hint)
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
@@ -333,11 +340,11 @@ def _add_columns(
             raise InputError(
                 "has no effect on an existing data set",
                 where=option.opts[-1],
-                hint="leave it out, or give --out and the files to make another one from",
+                hint="leave it out, or give --out and the source files to make another data set",
             )
     started = time.perf_counter()
     with _interruption_explained(), Terminal() as terminal:
-        dataset = add_columns(src[0], overwrite=overwrite, progress=telling(terminal))
+        dataset = add_columns(src[0], overwrite=overwrite, progress=progress_on(terminal))
     seconds = time.perf_counter() - started
     copy = dataset.train.column_copy
     assert copy is not None
@@ -382,9 +389,9 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
 
 
 def rows_of_classes(labels: Sequence[Any], counts: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
-    """Label and rows per split of up to 20 classes; beyond that of the 10 largest and the 10 smallest.
+    """Return label and rows per split of up to 20 classes, else of the 10 largest and the 10 smallest.
 
-    A class by mistake is a small one.
+    Small classes are often mistakes in the data.
     """
     codes = list(range(len(labels)))
     if len(codes) > _MOST_CLASSES:
@@ -404,13 +411,13 @@ def _print_classes(classes: Sequence[Mapping[str, Any]], n_classes: int) -> None
 
 
 def _seen(label: Any, shortened: Callable[[str], str]) -> str:
-    """A label, in quotation marks if it begins or ends with a blank."""
+    """Return a label, in quotation marks if it begins or ends with a blank."""
     text = written(label)
     return shortened(text if text == text.strip() else repr(text))
 
 
 def column_facts(dataset: Dataset) -> dict[str, int] | None:
-    """Groups and bytes of the feature-major copy, None if there is none."""
+    """Return groups and bytes of the feature-major copy, or None."""
     copy = dataset.train.column_copy
     return None if copy is None else {"groups": len(copy.groups), "bytes": copy.stored_bytes}
 
@@ -425,11 +432,11 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
     classes = f"{n_classes:,} class{'es' * (n_classes != 1)}, " if n_classes else ""
     copy = column_facts(dataset)
     columns = "" if copy is None else f"feature-major copy ({in_bytes(copy['bytes'])}), "
-    told = ""
+    notes = ""
     if notices:
         from distkern.cli.tables import note_line
 
-        told = "".join(f"{note_line(notice)}\n" for notice in notices)
+        notes = "".join(f"{note_line(notice)}\n" for notice in notices)
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
     if like is not None:
@@ -446,7 +453,7 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
     return (
         f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards}"
         f"{columns}{in_bytes(size_of_tree(dataset.path))}, {in_time(seconds)}\n"
-        f"{told}next: {following}"
+        f"{notes}next: {following}"
     )
 
 
@@ -458,18 +465,18 @@ def _interruption_explained() -> Iterator[None]:
         raise KeyboardInterrupt("interrupted; nothing was written, run the same command again") from interrupt
 
 
-def telling(terminal: Terminal, n_rows: int | None = None) -> Progress:
-    """A callback that shows the progress of a data set on a terminal."""
+def progress_on(terminal: Terminal, n_rows: int | None = None) -> Progress:
+    """Return a callback that shows the progress of a data set on a terminal."""
     shown = ""
 
     def show(what: str, rows: int, n_bytes: int, total: int | None) -> None:
         nonlocal shown
         interrupts.check()
         if shown != (shown := what.partition(",")[0]):
-            # another piece of work, at a speed of its own
+            # a new step has its own speed
             terminal.clear()
         in_all = total or n_rows
-        # rows in all are estimated anew while they are read, and a bar's end must not move
+        # the estimated total changes while rows are read, and the end of the bar must not move
         done, of = (rows, None) if in_all is None else (round(_STEPS * rows / in_all), _STEPS)
         terminal.show(what, done, of, f"{short_number(rows)} rows, {in_bytes(n_bytes)}")
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
+    metavar="N",
     default=3,
     show_default=True,
-    help="How often the cluster restarts a failed driver.",
+    help="Times that the cluster restarts a failed driver.",
 )
 @click.option(
     "--runs",
@@ -55,10 +56,10 @@ def submit(
 ) -> None:
     """Start a training job on a cluster and return at once.
 
-    Takes the options of `distkern train`; --scheduler is required. The cluster runs the driver too, so this
-    machine may leave. A job with a table [search] searches like `distkern tune` and trains the best. This
-    machine and all workers must share the data set and the model's folder: a common file system, or URLs of
-    a store. Prints the job's id last.
+    Takes the options of `distkern train`; --scheduler is required. The driver runs on the cluster too, so
+    this machine may disconnect. A job with a table [search] searches like `distkern tune` and trains the
+    best. This machine and all workers must share the data set and the model's folder, on a common file system
+    or as URLs of a store. Prints the job's id last.
 
     \b
     Example:
@@ -67,7 +68,7 @@ def submit(
     Then `distkern status ID`, `logs ID --follow`, `cancel ID` and `fetch ID --out M` from any machine.
     """
     from distkern.cli.job import prepare, resolve_job
-    from distkern.cli.known_jobs import ending, follow
+    from distkern.cli.jobs import ending, follow_job
     from distkern.core.errors import DistkernError, InputError
     from distkern.jobs.folder import JobFolder
 
@@ -88,23 +89,23 @@ def submit(
     try:
         kind = _checked_search(job, dataset) if job.search else _checked_run(job, estimator, dataset, resume)
     except InputError:
-        # what must not be touched while it is made has better advice
+        # a folder in use has a better message
         folder.refuse_if_driven()
         raise
     record = _send(job, jobs, folder, retries, folder.path.parent if runs is None else runs)
     if not as_json:
-        click.echo(f"see it with {record.command('logs', '--follow')}", err=True)
+        click.echo(f"follow it with {record.command('logs', '--follow')}", err=True)
     facts = {"id": record.id, "out": record.out, "scheduler": record.scheduler}
     text = f"{kind} on {place_of(job.data).name} to {job.scheduler}: job {record.id}"
     options.tell(as_json, facts, text)
     if wait:
-        state = follow(folder, wait=True)
+        state = follow_job(folder, wait=True)
         if state != "finished":
             raise DistkernError(ending(folder, state))
 
 
 def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> str:
-    """Check that the model's folder can be written; return what will be trained, in words."""
+    """Check that the model's folder can be written; return a description of the job."""
     from distkern.runs.folder import check_folder, check_resumption
 
     check_folder(job.model_folder, resume)
@@ -114,7 +115,7 @@ def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> st
 
 
 def _checked_search(job: Job, dataset: Dataset) -> str:
-    """Check that the folder holds no other search; return what will be searched, in words."""
+    """Check that the folder holds no other search; return a description of the job."""
     from distkern.cli.tuning import check_search_folder, search_folder, search_of
 
     search = search_of(job, dataset)
@@ -125,10 +126,7 @@ def _checked_search(job: Job, dataset: Dataset) -> str:
 
 
 def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
-    """Refuse a folder whose job is waiting or running, unless its scheduler restarted or gave it up.
-
-    A driver that is still alive stops when the new one claims the job.
-    """
+    """Refuse a folder whose job is queued or running, unless its scheduler was restarted or gave it up."""
     folder.refuse_if_attached()
     if not folder.has_job:
         return
@@ -139,7 +137,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 
 def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Place) -> Record:
     """Write the job's record and hand its driver to the scheduler."""
-    from distkern.cli.training import train_described
+    from distkern.cli.train import train_described
     from distkern.cli.tuning import JOBS, tune_described
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.driver import drive
@@ -158,7 +156,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
             if fresh:
                 folder.discard()
             raise
-        # a run that goes on keeps its name
+        # a resumed job keeps its id
         old = folder.record() if folder.has_job else None
         record = Record(
             id=new_id(job.algorithm) if old is None else old.id,
@@ -172,7 +170,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
             runs=str(absolute(runs)),
         )
         folder.go_on()
-        # a waiting job without an id for the user would block the folder
+        # first: a queued job whose id the user cannot see would block the folder
         JobIndex(runs).add(record.id, folder.path)
         folder.write(record)
         facts = {"out": record.out, "algorithm": record.algorithm, "submitted": record.submitted}

@@ -13,29 +13,29 @@ from rich.text import Text
 from distkern.core.text import broken
 from distkern.data.table_report import ColumnReport
 
-#: control characters as they are escaped, which would move the cursor or colour what follows
+#: control characters -> their escapes: unescaped they move the cursor or colour the text
 _CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(10), *range(11, 32), *range(127, 160))}
 #: characters of a line
 WIDTH = 80
-#: columns that are all listed, and characters of a name
+#: columns up to which all are listed, and characters of a name
 _MOST_COLUMNS, _LONGEST = 60, 24
 
 
 def literal(text: str) -> Text:
-    """A text that is printed literally: without markup, emoji and control characters except line ends."""
+    """Return a text to be printed literally, with control characters except line ends escaped."""
     return Text(text.translate(_CONTROL))
 
 
 def console(width: int = WIDTH) -> Console:
-    """A console for standard output that prints names of users literally."""
+    """Return a console for standard output that prints users' names literally."""
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[int] = (0,)) -> Table:
-    """A table of right-aligned numbers; the columns in ``text`` are left-aligned."""
+    """Return a table of right-aligned numbers; the columns in ``text`` are left-aligned."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, name in enumerate(header):
-        # names and numbers are in one piece, all else is broken between words
+        # only texts wrap, between words; names and numbers stay whole
         is_whole = number == 0 or number not in text
         made.add_column(literal(name), justify="left" if number in text else "right", no_wrap=is_whole)
     for row in rows:
@@ -46,9 +46,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
 def fitting(
     names: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str], always: Sequence[str] = ()
 ) -> tuple[list[str], list[list[str]]]:
-    """Names and cells of a table, without columns of ``drop``, in this order, until it fits 80 characters;
-    those of ``always`` are left out in any case.
-    """
+    """Drop columns in the order of ``drop`` until the table fits 80 characters, and those of ``always``."""
     kept = [name for name in names if name not in always]
     for name in drop:
         if is_narrow(kept, picked(names, rows, kept)):
@@ -58,37 +56,31 @@ def fitting(
 
 
 def picked(names: Sequence[str], rows: Sequence[Sequence[str]], kept: Sequence[str]) -> list[list[str]]:
-    """The cells of the columns ``kept``."""
+    """Return the cells of the columns ``kept``."""
     places = [list(names).index(name) for name in kept]
     return [[row[place] for place in places] for row in rows]
 
 
 def is_narrow(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table fits 80 characters."""
+    """Return whether a table fits 80 characters."""
     widths = (max(len(name), *(len(row[at]) for row in rows)) + 2 for at, name in enumerate(names))
     return sum(widths) <= WIDTH
 
 
 def by_parts(key: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Table]:
-    """Tables of at most 80 columns of characters that share the columns ``names`` of rows.
-
-    Parameters
-    ----------
-    key : heading of the first cells, which every table repeats
-    rows : first cell and one cell for each name
-    """
+    """Split a wide table into tables of at most 80 characters that repeat the first cells, headed ``key``."""
     keys = [row[0] for row in rows]
-    taken: list[int] = []
+    chosen: list[int] = []
     for place in range(len(names)):
-        with_it = [*taken, place]
+        with_it = [*chosen, place]
         cells = [[first, *(row[1 + at] for at in with_it)] for first, row in zip(keys, rows, strict=True)]
-        if taken and not is_narrow([key, *(names[at] for at in with_it)], cells):
-            yield _part(key, names, rows, taken)
-            taken = [place]
+        if chosen and not is_narrow([key, *(names[at] for at in with_it)], cells):
+            yield _part(key, names, rows, chosen)
+            chosen = [place]
         else:
-            taken = with_it
-    if taken:
-        yield _part(key, names, rows, taken)
+            chosen = with_it
+    if chosen:
+        yield _part(key, names, rows, chosen)
 
 
 def _part(key: str, names: Sequence[str], rows: Sequence[Sequence[str]], places: Sequence[int]) -> Table:
@@ -97,7 +89,7 @@ def _part(key: str, names: Sequence[str], rows: Sequence[Sequence[str]], places:
 
 
 def fact_table(facts: Mapping[str, str]) -> Table:
-    """A table of names and values without a header."""
+    """Return a table of names and values without a header."""
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")
@@ -107,22 +99,22 @@ def fact_table(facts: Mapping[str, str]) -> Table:
 
 
 def note_line(note: str, word: str = "note") -> str:
-    """A note, broken as :func:`wrapped` does."""
+    """Return a note as a line, wrapped on a terminal."""
     return wrapped(f"{word}: {note}")
 
 
 def wrapped(text: str) -> str:
-    """A line; on a terminal it is broken between words beyond 80 columns."""
+    """Wrap a line between words at 80 characters, on a terminal."""
     return broken(text, WIDTH) if sys.stdout.isatty() else text
 
 
 def shortened(name: str) -> str:
-    """A name of a column or class, shortened if it is long."""
+    """Return the name of a column or class, shortened if it is long."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def column_table(columns: Sequence[ColumnReport]) -> Table:
-    """The columns of a table and their encoding; of many columns those that are not plain numbers."""
+    """Return a table of columns and their encoding; of many, those that are not plain numbers."""
     plain = [column for column in columns if column.is_plain]
     shown = columns if len(columns) <= _MOST_COLUMNS else [one for one in columns if one not in plain]
     rows = [

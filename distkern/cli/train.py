@@ -1,17 +1,30 @@
-"""``distkern train``."""
+"""``distkern train``, and the supervised run that ``tune``, ``update``, ``demo`` and jobs share with it."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from distkern.cli import options
+from distkern.core.errors import DistkernError, InputError, MemoryBudgetError
 from distkern.data.store.places import Place, is_fleeting
 
 if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.data.dataset import Dataset, Split
     from distkern.engine.events import Listener
+    from distkern.engine.executors import AbstractExecutor
+    from distkern.model.value import FittedModel
+    from distkern.runs.evaluation import Evaluation
+    from distkern.runs.recipe import Recipe
+
+Result = TypeVar("Result")
 
 
 @click.command(cls=options.JobCommand)
@@ -23,8 +36,8 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="When a tcp:// or tls:// scheduler fails: connect again and go on, up to N times. Its workers end "
-    "with it, and something must start both again.",
+    help="When a tcp:// or tls:// scheduler fails: connect again and continue, up to N times. Its workers "
+    "end with it; something must restart both.",
 )
 @options.as_json
 def train(
@@ -63,8 +76,7 @@ def train(
     _, dataset = prepare(job)
     job = placed(job, dataset, dashboard)
 
-    from distkern.cli.supervision import driving, supervised
-    from distkern.cli.training import memory_line, run_job
+    from distkern.cli.facts import memory_line
     from distkern.show.terminal import Terminal
 
     with driving(job.model_folder, resume) as guards, Terminal(since=options.began()) as terminal:
@@ -83,6 +95,210 @@ def train(
     click.echo(memory_line(history, job.memory_limit))
     click.echo(f"model in {job.out}, report in {job.model_folder / 'report.html'}")
     if is_fleeting(job.model_folder):
-        click.echo(f"note: {job.out} lies in the memory of this process and ends with it", err=True)
+        click.echo(f"note: {job.out} is kept in the memory of this process and ends with it", err=True)
     elif dataset.test is not None:
         click.echo(f"next: distkern evaluate {job.out} --data {job.data} --split both --html evaluation.html")
+
+
+def run_job(
+    job: Job,
+    dataset: Dataset,
+    *,
+    listeners: Sequence[Listener],
+    resume: bool = False,
+    dashboard: bool | None = None,
+    on_cluster: bool = False,
+    evaluations: dict[str, Evaluation] | None = None,
+    compared: str | None = None,
+    recipe: Recipe | None = None,
+) -> tuple[FittedModel, list[dict[str, Any]]]:
+    """Train the job on ``dataset``, save the model under ``job.out`` and write its report there.
+
+    Parameters
+    ----------
+    on_cluster : whether this process is a task of the job's scheduler; passes then use its client
+    evaluations : receives the evaluation of the test rows
+    compared : one more figure to compute in the evaluation
+    recipe : fit this instead of the job's own estimator
+
+    Returns
+    -------
+    The model and the lines of its ``metrics.jsonl``.
+
+    Raises
+    ------
+    InputError
+        If the job names no folder for the model, or a dashboard is impossible.
+    """
+    from distkern.cli.facts import run_facts, worth_sections
+    from distkern.cli.job import make_estimator
+    from distkern.runs.run import train as train_model
+    from distkern.show.clock import Clock
+    from distkern.show.metrics import read
+    from distkern.show.passes import PassRecorder
+    from distkern.show.report import write_report
+
+    evaluations = {} if evaluations is None else evaluations
+    folder = job.model_folder
+    served = has_dashboard(job, dashboard)
+    recipe = make_estimator(job).recipe() if recipe is None else recipe
+    recorder = PassRecorder()
+    clock = Clock(options.began())
+    heard: tuple[Listener, ...] = (*listeners, recorder, clock)
+    shown = served or (dashboard is not False and "://" in job.scheduler)
+    fitted = train_model(
+        recipe,
+        dataset.train,
+        test=dataset.test,
+        scheduler=None if on_cluster else job.scheduler,
+        workers=job.workers,
+        memory_limit=job.memory_limit,
+        out=job.out,
+        resume=resume,
+        listeners=heard,
+        dashboard=served,
+        opened=partial(_show_page, job) if shown else None,
+        trained=partial(_measure, dataset.train if dataset.test is None else dataset.test, heard),
+        finished=None
+        if dataset.test is None
+        else partial(evaluate_test_rows, dataset.test, heard, evaluations, compared),
+    )
+    history = read(folder / "metrics.jsonl")
+    # a run whose model was finished already made no passes and must not replace the report
+    if recorder.totals or not (folder / "report.html").exists():
+        facts = run_facts(job, dataset, fitted, history, evaluations, seconds=clock.seconds)
+        parts = worth_sections(fitted, history, evaluations)
+        write_report(folder / "report.html", facts, history, recorder.totals, parts)
+    return fitted, history
+
+
+def _measure(
+    split: Split, listeners: tuple[Listener, ...], model: FittedModel, executor: AbstractExecutor
+) -> FittedModel:
+    """Return the model with the permutation importances on rows of the split."""
+    from distkern.runs.importance import measured_importances
+
+    return replace(model, importances=measured_importances(model, split, executor, listeners))
+
+
+def evaluate_test_rows(
+    split: Split,
+    listeners: tuple[Listener, ...],
+    evaluations: dict[str, Evaluation],
+    compared: str | None,
+    fitted: FittedModel,
+    executor: AbstractExecutor,
+) -> None:
+    """Evaluate the model on the test rows for the report, if memory allows."""
+    from distkern.passes import Extent
+    from distkern.runs.evaluation import evaluate_split, evaluation_passes
+    from distkern.runs.limits import check_limit
+
+    try:
+        passes = partial(evaluation_passes, fitted, split, compared=compared)
+        check_limit(passes, Extent.of(split), None)(executor.machine)
+    except MemoryBudgetError as error:
+        click.echo(f"note: the report has no evaluation on the test rows: {error}", err=True)
+        return
+    evaluations["test"] = evaluate_split(fitted, split, executor, listeners, compared)
+
+
+def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
+    """Train a :class:`~distkern.cli.job.Job`, given by its fields; the driver of a job runs this on a worker.
+
+    If the model exists, only missing files beside it are written.
+    """
+    from distkern.cli.job import Job, prepare
+
+    job = Job(**description)
+    _, dataset = prepare(job)
+    run_job(job, dataset, listeners=listeners, resume=resume, on_cluster=True)
+
+
+def has_dashboard(job: Job, dashboard: bool | None) -> bool:
+    """Return whether a local cluster gets a dashboard; refuse it where none is possible."""
+    if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
+        raise InputError(
+            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", hint="use --scheduler local"
+        )
+    return job.scheduler == "local" if dashboard is None else dashboard
+
+
+def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
+    """Show the run on the page /distkern of the scheduler's dashboard, if there is one."""
+    from distkern.show.live.forward import Forwarder
+
+    if executor.client is None:
+        return []
+    try:
+        # needs Bokeh
+        from distkern.show.live.preload import install
+
+        executor.dashboard = install(executor.client)
+    except Exception as error:
+        # a run does not fail for its page
+        click.echo(f"note: this run has no live page ({type(error).__name__}: {error})", err=True)
+        return []
+    facts = {
+        "algorithm": job.algorithm,
+        "data": str(job.data),
+        "out": str(job.out),
+        "memory_limit": executor.machine.memory_limit,
+    }
+    return [Forwarder(executor.client, facts)]
+
+
+@contextmanager
+def driving(place: Place, resume: bool) -> Iterator[tuple[Listener, ...]]:
+    """Claim a run's folder while the context is open; the listeners stop a run that lost its claim.
+
+    An older driver of the same run, for instance on a host that was cut off, stops at its next check.
+
+    Raises
+    ------
+    InputError
+        If another process writes to the folder, a job is queued for it, or it is not writable.
+    """
+    from distkern.jobs.driver import Guard, Heartbeat
+    from distkern.jobs.folder import JobFolder, attached_facts
+    from distkern.runs.folder import check_folder
+
+    folder = JobFolder(place)
+    folder.refuse_if_driven()
+    check_folder(folder.path, resume)
+    folder.go_on()
+    fence = folder.claim()
+    try:
+        with Heartbeat(folder, fence, attached_facts()) as heartbeat:
+            yield Guard(folder, fence, lambda: False), heartbeat
+    finally:
+        # a failing store must not hide the run's own error; the claim expires by itself
+        with suppress(DistkernError, OSError):
+            folder.release(fence)
+
+
+def supervised(job: Job, run: Callable[[int], Result], retries: int, say: Callable[[str], None]) -> Result:
+    """Call ``run`` with the number of earlier tries, again up to ``retries`` times if the scheduler fails.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler to reconnect to.
+    """
+    from distkern.jobs.driver import is_fault_of_cluster, with_retries
+
+    if retries and "://" not in job.scheduler:
+        raise InputError(
+            f"needs a running scheduler, not {job.scheduler!r}",
+            where="--retries",
+            hint="give --scheduler tcp://HOST:PORT or tls://HOST:PORT, or leave --retries out",
+        )
+
+    def expected(error: BaseException, tried: int) -> bool:
+        # a restarting scheduler does not answer for a while
+        starting = (
+            tried > 0 and isinstance(error, InputError) and error.where == f"--scheduler {job.scheduler}"
+        )
+        return starting or is_fault_of_cluster(error)
+
+    return with_retries(run, retries, say, expected=expected)

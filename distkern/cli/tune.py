@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from distkern.choose.tuning.search import Ranked, Search
     from distkern.cli.job import Job
 
-#: candidates that are printed; the page has all
+#: candidates printed; the page has all
 _MOST_ROWS = 12
 
 
@@ -26,8 +26,8 @@ _MOST_ROWS = 12
     default=1,
     show_default=True,
     metavar="N",
-    help="Candidates to train at the same time, each with a share of the workers' memory. The result does "
-    "not depend on it.",
+    help="Candidates to train at the same time, each with a share of the workers' memory. Does not change "
+    "the result.",
 )
 @options.dashboard
 @options.as_json
@@ -42,9 +42,9 @@ def tune(
     """Search for good hyperparameters and train with the best ones.
 
     The job's table [search] names the hyperparameters and their values. Without it, the search covers the
-    algorithm's default ranges by halving. Candidates are trained on part of the training rows and compared
-    on the rest; the best is measured on the test rows at the end. All trials are kept in M/tune: the same
-    command continues an interrupted search, and M/tune/report.html shows its results.
+    algorithm's default ranges by successive halving. Candidates are trained on part of the training rows and
+    compared on the rest; the best one is measured on the test rows at the end. All trials are kept in M/tune:
+    the same command continues an interrupted search, and M/tune/report.html shows its results.
 
     \b
     Examples: `distkern tune --data covtype.zarr --algorithm newton --out m`, or
@@ -54,7 +54,7 @@ def tune(
       out = "m"
       [search]
       method = "halving"       # or grid, or random with candidates = 20
-      validation = 0.2         # held out, or a number of folds; metric = "auc" compares by another figure
+      validation = 0.2         # share held out, or a number of folds; metric = "auc" compares by AUC
       [search.params]
       gamma = [0.5, 2.0, 8.0]
       lam = {low = 1.0, high = 1e4, log = true, points = 5}
@@ -67,8 +67,7 @@ def tune(
     from distkern.choose.tuning.record import in_words
     from distkern.choose.tuning.runner import Where
     from distkern.cli import tuning
-    from distkern.cli.supervision import driving
-    from distkern.cli.training import has_dashboard
+    from distkern.cli.train import driving, has_dashboard
     from distkern.show.terminal import Terminal
 
     search = tuning.search_of(job, dataset)
@@ -78,8 +77,8 @@ def tune(
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
     with driving(job.model_folder, resume=True) as guards, Terminal(since=options.began()) as terminal:
-        told = tuning.SearchReporter(search, (*guards, terminal))
-        ranked = tuning.searched(job, dataset, search, where, told)
+        reporter = tuning.SearchReporter(search, (*guards, terminal))
+        ranked = tuning.searched(job, dataset, search, where, reporter)
         terminal.clear()
         terminal.begin("training the best candidate on all training rows")
         history, test = tuning.train_best(

@@ -1,4 +1,4 @@
-"""A search of the command line: candidates of a job, progress, messages, page."""
+"""A search on the command line: candidates of a job, progress, messages, page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from distkern.data.dataset import Dataset
     from distkern.runs.evaluation import Evaluation
 
-#: key of a job's description: how many candidates are tried at a time
+#: key of a job's description: number of candidates tried at a time
 JOBS = "jobs"
 #: shares of rows, which are shown as percentages
 _SHARES = ("error", "accuracy", "balanced_accuracy")
 
 
 def search_folder(job: Job) -> Place:
-    """The folder of a job's trials."""
+    """Return the folder of a job's trials."""
     return job.model_folder / "tune"
 
 
@@ -37,7 +37,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
     Raises
     ------
     InputError
-        If a value is not possible for its hyperparameter.
+        If a hyperparameter cannot have one of its values.
     """
     asked = job.search or SearchTable()
     for name in asked.params:
@@ -73,7 +73,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
         SearchFolder(None if job.out is None else search_folder(job)),
     )
     try:
-        # refused before anything runs
+        # an impossible metric is refused before anything runs
         assert search.metric
     except InputError as error:
         raise InputError(error.what, where=place_of(error), hint=error.hint) from None
@@ -81,57 +81,59 @@ def search_of(job: Job, dataset: Dataset) -> Search:
 
 
 def job_of(job: Job, estimator: Any) -> Job:
-    """The job that trains an estimator of a search."""
+    """Return the job that trains an estimator of a search."""
     params = {name: getattr(estimator, name) for name in estimator.changed() if name != "random_state"}
     algorithm = estimator.name.removesuffix("_regressor")
     return job.model_copy(update={"algorithm": algorithm, "params": params, "search": None})
 
 
 def in_metric(name: str, value: float | None) -> str:
-    """A value of a metric as text."""
+    """Return a value of a metric as text."""
     return in_percent(value) if name in _SHARES else in_number(value)
 
 
 def in_difference(one: Ranked) -> str:
-    """The mean loss of a candidate minus that of the best, with its standard error."""
+    """Return the mean loss of a candidate minus that of the best, with its standard error."""
     return "-" if one.apart is None else f"{one.apart[0]:.2g} ± {one.apart[1]:.1g}"
 
 
 def compared_on(search: Search, best: Ranked) -> str:
-    """The rows that candidates were compared on, in words."""
+    """Describe the rows on which candidates were compared."""
     rows = f"{best.trials[-1].n_held_out:,} held-out rows"
     return f"{search.validation} folds of {rows}" if isinstance(search.validation, int) else rows
 
 
 def within_chance(ranked: Sequence[Ranked]) -> str:
-    """A sentence on candidates that do not differ from the best one; empty if there are none."""
+    """Return a sentence on candidates indistinguishable from the best; empty if there are none."""
     near = sum(one.is_near for one in ranked)
     if near < 2:
         return ""
-    return f"{near} do not differ by 2 standard errors on the same rows: a cheap one is chosen"
+    return f"{near} candidates are within 2 standard errors on the same rows: a cheap one is chosen"
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
-    """Hyperparameters whose best value is the smallest or largest of several values, in words."""
-    told = []
+    """Describe hyperparameters whose best value is the smallest or largest of several."""
+    found = []
     best = ranked[0].settings
     for name, value in best.items():
         tried = {one.settings[name] for one in ranked if is_number(one.settings[name])}
         if not is_number(value) or len(tried) < 3 or value not in (min(tried), max(tried)):
             continue
-        told.append(f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} value tried")
-    return told
+        found.append(
+            f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} value tried"
+        )
+    return found
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a hyperparameter is a number."""
+    """Return whether a value of a hyperparameter is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def trial_words(
     search: Search, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int
 ) -> Sequence[str]:
-    """A line on a finished trial, and one on why it failed."""
+    """Return a line on a finished trial, and one on why it failed."""
     metric = search.metric.name
     value = "failed" if trial.value is None else f"{metric} {in_metric(metric, trial.value)}"
     line = (
@@ -144,19 +146,16 @@ def trial_words(
 def candidate_table(
     search: Search, ranked: Sequence[Ranked]
 ) -> tuple[dict[str, str], Sequence[Sequence[str]]]:
-    """Column names with their meanings, and a row for each candidate.
-
-    The first columns are the hyperparameters that differ, one each.
-    """
+    """Return column names with their meanings, and a row per candidate; differing hyperparameters first."""
     metric, searched = search.metric.name, differing([one.settings for one in ranked])
     header = {
         **dict.fromkeys(searched, "hyperparameter"),
         metric: "on held-out rows, averaged over the folds",
-        "worse by": "mean loss minus that of the best on the same held-out rows, with standard error",
+        "worse by": "mean loss minus the best mean loss on the same held-out rows, with standard error",
         "rows": "training rows of its last trial",
         "work": "rows times functions of its last trials",
         "trials": "",
-        "time": "all its trials",
+        "time": "of all its trials",
         "stages": "of its last trial",
         "ended": "why its last trial ended",
     }
@@ -179,19 +178,19 @@ def candidate_table(
 
 
 def setting_word(value: Any) -> str:
-    """A value of a hyperparameter as text."""
+    """Return a value of a hyperparameter as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of settings with several values, or missing in some candidates; of one candidate all."""
+    """Return names of settings that differ between candidates; of one candidate all."""
     names = list(dict.fromkeys(name for one in settings for name in one))
     several = [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
     return several or names
 
 
 def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
-    """A line on the best candidate, its score and the cost of the search."""
+    """Return a line on the best candidate, its score and the cost of the search."""
     metric, best = search.metric.name, ranked[0]
     seconds = sum(one.seconds for one in ranked)
     return (
@@ -213,12 +212,11 @@ def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: 
 def train_best(
     job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], **given: Any
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """Train the best settings with :func:`~distkern.cli.training.run_job`, continuing an interrupted run.
+    """Train the best settings with :func:`~distkern.cli.train.run_job`, continuing an interrupted run.
 
-    Returns the lines of ``metrics.jsonl`` and the search metric on the test rows (None if not measured),
-    which the page of the search shows too.
+    Returns the lines of ``metrics.jsonl`` and the search metric on the test rows, None if not measured.
     """
-    from distkern.cli.training import evaluate_test_rows, run_job
+    from distkern.cli.train import evaluate_test_rows, run_job
     from distkern.cli.tuning_page import tuning_page
     from distkern.data.store.atomic import write_text_atomic
     from distkern.engine.executors import open_executor
@@ -230,7 +228,7 @@ def train_best(
     how: dict[str, Any] = {"evaluations": found, "compared": metric.name}
     model, history = run_job(best, dataset, resume=begun, **how, **given)
     if dataset.test is not None and not found and not given.get("on_cluster"):
-        # the model was there before
+        # the model existed already
         with open_executor("threads", workers=job.workers) as executor:
             evaluate_test_rows(dataset.test, (), found, metric.name, model, executor)
     if not found:
@@ -243,15 +241,14 @@ def train_best(
 
 
 def check_search_folder(job: Job) -> None:
-    """Refuse a folder whose model or unfinished run no search made."""
+    """Refuse a folder with a model or unfinished run that no search made."""
     from distkern.runs.folder import check_folder
 
     check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
 
 
 def tune_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
-    """Run the search of a :class:`~distkern.cli.job.Job` from its fields, then train; a job's driver runs
-    this.
+    """Run the search of a :class:`~distkern.cli.job.Job`, given by its fields, then train, on a worker.
 
     Started trials and fits are continued.
     """
@@ -262,18 +259,18 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
     job = Job(**fields)
     _, dataset = prepare(job)
     search = search_of(job, dataset)
-    told = SearchReporter(search, listeners)
+    reporter = SearchReporter(search, listeners)
     where = Where(None, job.workers, job.memory_limit, jobs=jobs)
-    ranked = searched(job, dataset, search, where, told)
-    told.say(chosen_words(search, ranked))
+    ranked = searched(job, dataset, search, where, reporter)
+    reporter.say(chosen_words(search, ranked))
     train_best(job, dataset, search, ranked, listeners=listeners, on_cluster=True)
 
 
 class SearchReporter(Watcher):
     """Reports a search to the listeners of a run: each trial is a message and counts as a checkpoint.
 
-    Checkpoints and lost workers of the trials' fits are passed on. All other events are signs of life, at
-    which a cancelled job stops and a terminal shows the progress of the search.
+    Checkpoints and lost workers are passed on. At all other events, a cancelled job stops and a terminal
+    shows the progress of the search.
     """
 
     def __init__(self, search: Search, listeners: Sequence[Listener]) -> None:
@@ -281,19 +278,19 @@ class SearchReporter(Watcher):
         self._trial = ""
 
     def say(self, text: str) -> None:
-        """A line of the log or of the terminal."""
-        self._tell(Event("message", {"text": text}))
+        """Write a line to the log or the terminal."""
+        self._emit(Event("message", {"text": text}))
 
     def began(self, candidate: TuningCandidate, task: Task) -> None:
         self._trial = in_words(candidate.settings)
-        self._tell(Event("pass_started", {**self._at(), "bytes": 0, "unit": "tasks"}))
+        self._emit(Event("pass_started", {**self._at(), "bytes": 0, "unit": "tasks"}))
 
     def finished(self, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int) -> None:
         self._done = n_done
         for line in trial_words(self._search, candidate, trial, n_done, n_all):
             self.say(line)
         path = str(self._search.folder.place)
-        self._tell(Event("checkpoint_saved", {"stage": 0, "path": path, "seconds": 0.0}))
+        self._emit(Event("checkpoint_saved", {"stage": 0, "path": path, "seconds": 0.0}))
 
     def resumed(self, n_found: int) -> None:
         self._done = n_found
@@ -302,22 +299,21 @@ class SearchReporter(Watcher):
     def listeners(self, candidate: TuningCandidate, task: Task) -> Sequence[Listener]:
         def hear(event: Event) -> None:
             if event.kind in ("checkpoint_saved", "worker_lost"):
-                self._tell(event)
+                self._emit(event)
             else:
                 self.poll()
 
         return (hear,)
 
     def poll(self) -> None:
-        # before the first trial begins there is nothing to report
         if self._trial:
-            self._tell(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
+            self._emit(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
 
     def _at(self) -> dict[str, Any]:
         n_trials = self._search.n_trials
         name = f"trial {min(self._done + 1, n_trials)} of {n_trials}: {self._trial}"
         return {"name": name, "stage": 0, "tasks": n_trials, "tasks_done": self._done, "rows": 0}
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)

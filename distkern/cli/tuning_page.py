@@ -1,4 +1,4 @@
-"""The page of a search: what was chosen, plots of all trials, a table to sort."""
+"""The page of a search: the chosen candidate, plots of all trials, a sortable table."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.data.dataset import Dataset
 
-#: ratio of a hyperparameter's values from which on its axis is logarithmic
+#: ratio of a hyperparameter's extreme values from which its axis is logarithmic
 _WIDE = 20.0
-#: values from which on far ones are left out of an axis, and distances of quartiles that are far
+#: number of values from which axes leave out far ones, and interquartile ranges that count as far
 _FEW, _FAR = 6, 3.0
 #: colours of rungs
 _RUNGS = ("limit", "validation", "train", "figure")
@@ -39,7 +39,7 @@ _OTHERS = STYLES["limit"]
 def tuning_page(
     job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], test: float | None = None
 ) -> str:
-    """Return the HTML of a finished search, best candidate first; ``test``: the metric on the test rows."""
+    """Return the HTML of a finished search; ``test`` is the metric on the test rows."""
     metric, best = search.metric.name, ranked[0]
     cells = {f"{metric}, held-out rows": in_metric(metric, best.value)}
     if test is not None:
@@ -69,7 +69,7 @@ def _how(search: Search, best: Ranked) -> str:
 
 
 def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
-    """Plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
+    """Return plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
     metric = search.metric.name
     up = Axis(metric, ends=_ends([value for one in ranked for _, value in _values(one)], ranked[0].value))
     plots = []
@@ -96,10 +96,9 @@ def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
 
 
 def _ends(values: Sequence[float], best: float | None) -> tuple[float, float] | None:
-    """Ends of an axis that a few far values do not flatten; None where all values fit.
+    """Return the ends of an axis that leave out far values, but never the best; None if all values fit.
 
-    Values more than three times the distance of the quartiles away from them lie beyond it, the best
-    one never.
+    A value is far if it lies more than three interquartile ranges beyond a quartile.
     """
     if len(values) < _FEW or best is None:
         return None
@@ -113,7 +112,7 @@ def _ends(values: Sequence[float], best: float | None) -> tuple[float, float] | 
 
 
 def _beyond(search: Search, ranked: Sequence[Ranked]) -> str:
-    """A sentence on values that the plots leave out; empty if there are none."""
+    """Return a sentence on values that the plots leave out; empty if there are none."""
     values = [value for one in ranked for _, value in _values(one)]
     ends = _ends(values, ranked[0].value)
     n_out = 0 if ends is None else sum(not ends[0] <= value <= ends[1] for value in values)
@@ -124,9 +123,7 @@ def _beyond(search: Search, ranked: Sequence[Ranked]) -> str:
 
 
 def _axis(name: str, values: Sequence[Any], job: Job, search: Search) -> Axis:
-    """The axis of a hyperparameter: numbers, in logarithms where they were searched so, or words in their
-    order in the job, else in the order that the hyperparameter declares.
-    """
+    """Return the axis of a hyperparameter: numbers, logarithmic if searched so, or words in their order."""
     asked = (job.search or SearchTable()).space.get(name)
     if not all(is_number(value) for value in values):
         declared = [] if asked is None or isinstance(asked, Drawable) else list(asked)
@@ -145,7 +142,7 @@ def _place(value: Any, axis: Axis) -> float:
 
 
 def _values(one: Ranked) -> list[tuple[int, float]]:
-    """Rungs and the metric there, averaged over the folds."""
+    """Return rungs and the metric there, averaged over the folds."""
     found: dict[int, list[float | None]] = {}
     for trial in one.trials:
         found.setdefault(trial.rung, []).append(trial.value)
@@ -159,13 +156,13 @@ def _values(one: Ranked) -> list[tuple[int, float]]:
 def _dots(
     search: Search, ranked: Sequence[Ranked], points: Sequence[tuple[Ranked, int, float, float]]
 ) -> list[Curve]:
-    """A point for each candidate and rung in the rung's colour; the chosen candidate stands out."""
+    """Return a point per candidate and rung in the rung's colour; the chosen candidate stands out."""
     curves = []
     for number, rung in enumerate(search.rungs):
         label = f"{100 * rung.share:.3g} % of the rows" if len(search.rungs) > 1 else "candidates"
         style = Style(_RUNGS[-1 - (len(search.rungs) - 1 - number) % len(_RUNGS)], "")
-        own = [(x, y) for one, at, x, y in points if at == number and one is not ranked[0]]
-        curves.append(Curve(label, [x for x, _ in own], [y for _, y in own], style))
-    own = [(x, y) for one, _, x, y in points if one is ranked[0]]
+        dots = [(x, y) for one, at, x, y in points if at == number and one is not ranked[0]]
+        curves.append(Curve(label, [x for x, _ in dots], [y for _, y in dots], style))
+    dots = [(x, y) for one, _, x, y in points if one is ranked[0]]
     style = Style(STYLES["chosen"].colour, "", STYLES["chosen"].marker)
-    return [*curves, Curve("chosen", [x for x, _ in own], [y for _, y in own], style)]
+    return [*curves, Curve("chosen", [x for x, _ in dots], [y for _, y in dots], style)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from distkern.engine.events import Listener
     from distkern.runs.updating import UpdateRecipe
 
-#: what to do about files in a model's folder that an update in place would remove
+#: hint about files in a model's folder that an update in place would remove
 _ELSEWHERE = "move them away, or give --out M2"
 
 
@@ -30,8 +30,8 @@ _ELSEWHERE = "move them away, or give --out M2"
     multiple=True,
     required=True,
     metavar="D.zarr...",
-    help="Data sets with the new rows and, for algorithms that read them again, the old rows: all words up "
-    "to the next option, in any order.",
+    help="Data sets with the new rows and, for algorithms that need them, the old rows: all words up to the "
+    "next option, in any order.",
 )
 @click.option("--out", metavar="M2", help="Folder or URL of the updated model.  [default: replace M]")
 @click.option("--resume", is_flag=True, help="Continue a stopped update from its last checkpoint.")
@@ -58,8 +58,8 @@ def update(
       distkern update m --data today.zarr
       distkern update m --data history.zarr today.zarr --out m2
     """
-    from distkern.cli.supervision import driving
-    from distkern.cli.training import memory_line, run_job
+    from distkern.cli.facts import memory_line
+    from distkern.cli.train import driving, run_job
     from distkern.engine.events import Event
     from distkern.runs.persistence import read_fingerprint, read_model
     from distkern.runs.updating import update_recipe
@@ -68,11 +68,11 @@ def update(
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
     staged = place_of(out) if out is not None else _staged(folder)
-    # refuse what is not a model before anything is created
+    # refuse a path without a model before anything is created
     read_fingerprint(folder)
     splits = [options.open_for(model, path).train for path in data]
     with driving(staged, resume or out is None) as guards, Terminal(since=options.began()) as terminal:
-        # under the claim: of two updates in place, the second begins from what the first has made
+        # under the claim: the second of two updates in place starts from the result of the first
         base = read_fingerprint(folder)
         recipe, new = update_recipe(read_model(folder), splits)
         if out is None:
@@ -88,22 +88,22 @@ def update(
                 guard(Event("run_finished"))
             assert isinstance(folder, Path), "a model in a store cannot be updated in place"
             place = _in_place(staged, folder, base)
-    told = updated.updates[-1]
+    facts = updated.updates[-1]
     if as_json:
-        click.echo(json.dumps({"model": str(place), "update": told, **history[-1]}))
+        click.echo(json.dumps({"model": str(place), "update": facts, **history[-1]}))
         return
-    _print(told)
+    _print(facts)
     click.echo(memory_line(history, job.memory_limit))
     click.echo(f"model in {place}, report in {place / 'report.html'}")
 
 
 def _staged(folder: Place) -> Path:
-    """Where to build an update that replaces its model: beside the model, or beside the target of a link.
+    """Return the folder in which to build an update in place: beside the model, or beside a link's target.
 
     Raises
     ------
     InputError
-        If it cannot replace the model: the folder lies in a store, is in use, or holds other files.
+        If the model's folder cannot be replaced: it lies in a store, is in use, or holds other files.
     """
     from distkern.data.store.atomic import put_back
     from distkern.jobs.folder import JobFolder
@@ -124,7 +124,7 @@ def _staged(folder: Place) -> Path:
 
 
 def _clear(staged: Place, resumed: UpdateRecipe | None) -> None:
-    """Remove a finished update that did not replace its model, unless it is being resumed."""
+    """Remove a finished update that never replaced its model, unless it is being resumed."""
     from distkern.jobs.folder import OWN
     from distkern.runs.folder import refuse_foreign
     from distkern.runs.persistence import refuse_other_model
@@ -136,7 +136,7 @@ def _clear(staged: Place, resumed: UpdateRecipe | None) -> None:
             refuse_other_model(staged, resumed, "")
             return
     refuse_foreign(staged, "move them away", hidden=True)
-    # the description first: the remains of a model are not a model
+    # first: without its description it is no longer a model
     (staged / "model.json").unlink()
     for entry in staged.iterdir():
         if entry.name == OWN:
@@ -148,12 +148,12 @@ def _clear(staged: Place, resumed: UpdateRecipe | None) -> None:
 
 
 def _in_place(staged: Place, folder: Path, base: str) -> Path:
-    """Replace the model with the fingerprint ``base``, from which the update began, by the updated one.
+    """Replace the model that the update started from, with the fingerprint ``base``, by the updated one.
 
     Raises
     ------
     InputError
-        If another model or foreign files are there now; nothing is changed then.
+        If another model or foreign files are there now; nothing is changed.
     """
     from distkern.data.store.atomic import put_in_place
     from distkern.jobs.folder import JobFolder
@@ -164,7 +164,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
         is_exchanged = replaced != real
         if read_fingerprint(replaced) != base or (is_exchanged and read_fingerprint(real) != made):
             raise InputError(
-                "was changed during the update and is left as it is",
+                "was changed during the update and is not replaced",
                 where=str(folder),
                 hint="run the same command again",
             )
@@ -173,7 +173,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     assert isinstance(staged, Path), "it lies beside the folder"
     real = Path(os.path.realpath(folder))
     check(real)
-    # whole, whatever became of it since it was written
+    # the files may have been damaged since they were written
     made = check_model(staged)
     take_along(real, staged)
     put_in_place(staged, real, check)
@@ -183,7 +183,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
 
 
 def _job(recipe: UpdateRecipe, data: Any, out: Place, dashboard: bool | None, where: dict[str, Any]) -> Job:
-    """The job of an update, for its claim and its report."""
+    """Return the job of an update, for its claim and its report."""
     from distkern.cli.job import Job
 
     given = {name: value for name, value in where.items() if value is not None}
@@ -196,18 +196,18 @@ def _job(recipe: UpdateRecipe, data: Any, out: Place, dashboard: bool | None, wh
     return Job(algorithm=name, data=str(data), out=str(out), **given)
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(update: dict[str, Any]) -> None:
     """Print drift and errors of an update."""
-    from distkern.cli.tables import console, note_line, table
-    from distkern.cli.training import update_facts
+    from distkern.cli.facts import update_facts
+    from distkern.cli.tables import console, note_line, shortened, table
     from distkern.core.text import in_percent
     from distkern.show.style import short_number
 
-    facts, drift = update_facts(told), told["drift"]
+    facts, drift = update_facts(update), update["drift"]
     if drift is not None and drift["most"]:
         rows = [
             [
-                one["column"] if len(one["column"]) <= 24 else f"{one['column'][:21]}...",
+                shortened(one["column"]),
                 in_percent(one["outside"]),
                 f"{short_number(one['low'])} to {short_number(one['high'])}",
                 f"{short_number(one['new_low'])} to {short_number(one['new_high'])}",

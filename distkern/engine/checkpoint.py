@@ -33,7 +33,7 @@ _NAME = re.compile(r"stage-(\d{5,})")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A restored checkpoint: state, lines of metrics so far, counters and resident states of the run."""
+    """A restored checkpoint: state, metrics so far, counters and resident states of the run."""
 
     stage: int
     state: Any
@@ -55,7 +55,7 @@ class CheckpointHeader:
 
 
 class SavedGroups(Mapping[int, dict[str, "NDArray[Any]"]]):
-    """The arrays of a resident state in a checkpoint, by group; each group is read on demand."""
+    """The saved arrays of a resident state, by group; each group is read on demand."""
 
     def __init__(self, path: Place, position: int, names: Iterable[str]) -> None:
         self._path = path
@@ -82,8 +82,8 @@ class CheckpointFolder:
     Parameters
     ----------
     path : the folder
-    identity : what a resumed run must have in common with this one: fingerprint of the data, the job's
-        parameters; compared key by key
+    identity : fingerprint of the data and parameters of the job, which a resumed run must share; compared
+        key by key
     """
 
     def __init__(self, path: Place, identity: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ class CheckpointFolder:
         self.identity: dict[str, Any] = as_read(identity)
 
     def stages(self) -> list[int]:
-        """Stages with a checkpoint, in order."""
+        """Return the stages with a checkpoint, in order."""
         if not self.path.is_dir():
             return []
         found = ((entry, _NAME.fullmatch(entry.name)) for entry in self.path.iterdir())
@@ -105,9 +105,9 @@ class CheckpointFolder:
         counters: dict[str, float],
         residents: Mapping[str, Iterable[tuple[int, dict[str, NDArray[Any]]]]] | None = None,
     ) -> Place:
-        """Write the checkpoint of a stage; older ones but the last are removed once it is safe on disk.
+        """Write the checkpoint of a stage, then remove all older ones but the last.
 
-        ``residents`` gives for each resident state its groups, which are taken and written one at a time.
+        ``residents`` has the groups of each resident state, which are written one at a time.
         """
         residents = residents or {}
         arrays: dict[str, np.ndarray] = {}
@@ -127,7 +127,7 @@ class CheckpointFolder:
             "counters": counters,
             "residents": list(residents),
         }
-        # an array as well, so that the checkpoint is one atomic, checksummed unit
+        # stored as an array, so that the checkpoint is one atomic, checksummed unit
         arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         path = self.path / f"stage-{stage:05d}"
         self.path.mkdir(parents=True, exist_ok=True)
@@ -137,29 +137,29 @@ class CheckpointFolder:
         return path
 
     def load(self, state_type: type[State]) -> Checkpoint | None:
-        """The newest checkpoint that can be read, or None if there is none.
+        """Return the newest readable checkpoint, or None if there is none.
 
         Raises
         ------
         InputError
             If it belongs to other data or another job.
         CorruptDataError
-            If there are checkpoints and none can be read.
+            If there are checkpoints, but none can be read.
         """
         problem: CorruptDataError | None = None
         for stage in reversed(self.stages()):
             path = self.path / f"stage-{stage:05d}"
             try:
-                # whether all can be read must be known now, when there is an older one to turn to
+                # checked now, while an older checkpoint can replace a damaged one
                 check_arrays(path)
                 header = _header(path)
-                own = [name for name in array_names(path) if name.startswith("state.")]
-                arrays = load_arrays(path, own)
+                names = [name for name in array_names(path) if name.startswith("state.")]
+                arrays = load_arrays(path, names)
             except CorruptDataError as error:
                 problem = error
                 continue
             self._compare(header, path)
-            # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
+            # state.landmarks; for sparse landmarks state.landmarks.data and so on
             fields = {name.split(".")[1] for name in arrays}
             values = {name: from_arrays(f"state.{name}", arrays) for name in fields}
             state = state_type(**values, **header.scalars)
@@ -170,14 +170,14 @@ class CheckpointFolder:
         return None
 
     def residents(self, stage: int) -> dict[str, Saved]:
-        """The resident states in the checkpoint of a stage."""
+        """Return the resident states in the checkpoint of a stage."""
         path = self.path / f"stage-{stage:05d}"
         names = array_names(path)
         states = _header(path).residents
         return {state: SavedGroups(path, position, names) for position, state in enumerate(states)}
 
     def newest_header(self) -> CheckpointHeader | None:
-        """The header of the newest readable checkpoint, without comparing identities."""
+        """Return the header of the newest readable checkpoint, without comparing identities."""
         for stage in reversed(self.stages()):
             try:
                 return _header(self.path / f"stage-{stage:05d}")
@@ -215,7 +215,7 @@ def _header(path: Place) -> CheckpointHeader:
             raise InputError(
                 f"a checkpoint in format {version}, and this distkern reads {_FORMAT}",
                 where=str(path),
-                hint="go on with the distkern that wrote it, or train to another folder",
+                hint="continue with the distkern that wrote it, or train to another folder",
             )
         return described(CheckpointHeader, content)
     except InputError:
@@ -228,10 +228,10 @@ def _header(path: Place) -> CheckpointHeader:
 def _flat(
     residents: Mapping[str, Iterable[tuple[int, dict[str, NDArray[Any]]]]],
 ) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of all groups under their names in a checkpoint, forgotten as they are handed out."""
+    """Yield the arrays of all groups under their names in a checkpoint, and free each afterwards."""
     for position, groups in enumerate(residents.values()):
         for group, arrays in groups:
-            # the resident may keep the mapping it gave
+            # the resident may keep its mapping
             arrays = dict(arrays)
             while arrays:
                 name = next(iter(arrays))
@@ -244,25 +244,24 @@ def _short(value: Any) -> str:
 
 
 class RunWorkplace:
-    """Stores in a run's folder, or in a folder in this host's ``TMPDIR`` that is removed when the context
-    closes.
+    """Stores in a run's folder, or in a folder in ``TMPDIR`` that is removed when the context closes.
 
     Parameters
     ----------
-    checkpoints : of the run, beside which it stores: results of a run of another identity do not count; None
-        for a temporary folder, which is made on first use
+    checkpoints : the run's checkpoints, beside which results are stored; results of a run with another
+        identity are ignored. None: a temporary folder, created on first use
 
     Attributes
     ----------
-    stays : stored results are kept after the context has closed
+    stays : whether stored results outlive the context
     """
 
     def __init__(self, checkpoints: CheckpointFolder | None) -> None:
         self._folder = None if checkpoints is None else checkpoints.path.parent
         self.stays = checkpoints is not None
-        # parts that another version has made may be other numbers under the same names
-        own = {"distkern-version": __version__, "numpy-version": np.__version__}
-        self._of = "" if checkpoints is None else fingerprint({**checkpoints.identity, **own})
+        # another version may store other numbers under the same names
+        versions = {"distkern-version": __version__, "numpy-version": np.__version__}
+        self._of = "" if checkpoints is None else fingerprint({**checkpoints.identity, **versions})
         self._stack = ExitStack()
 
     def arrays(self, name: str) -> ArrayParts:
@@ -274,7 +273,7 @@ class RunWorkplace:
         return SlicedParts(self._place / name, f"{self._of}/{name}", layout, stays=self.stays)
 
     def has(self, name: str) -> bool:
-        """Whether something was stored under that name, by this run or an earlier try of it."""
+        """Return whether this run or an earlier try of it stored something under that name."""
         return self._folder is not None and (self._folder / name).is_dir()
 
     @property

@@ -1,4 +1,4 @@
-"""The driver: the only loop. It runs the passes a solver yields and owns checkpoints, events and stopping."""
+"""The driver: the only loop. It runs the passes that a solver yields, writes checkpoints and emits events."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _Count: TypeAlias = Callable[[Pass, PassPlan, float], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """The run was interrupted; the message says what is left and how to go on."""
+    """The run was interrupted; the message says which checkpoint is left and how to continue."""
 
 
 @dataclass
 class Counters:
-    """Rows and bytes that a run has read and seconds that it took, kept across resumption."""
+    """Rows and bytes read by a run, and its seconds, across resumptions."""
 
     rows_read: int = 0
     bytes_read: int = 0
@@ -44,13 +44,10 @@ class Counters:
     train_rows_read: int = 0
     measuring_seconds: float = 0.0
 
-    def as_dict(self) -> dict[str, float]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The last state of a run, a line of figures for each of its stages, and why it ended."""
+    """The final state of a run, the figures of each stage, and how it ended."""
 
     state: Any
     history: list[dict[str, Any]]
@@ -58,7 +55,7 @@ class RunOutcome:
 
 
 class _Watch:
-    """Tells of one pass: its start, its progress, its end."""
+    """Emits the events of one pass: start, progress, end."""
 
     def __init__(
         self, events: EventLog, stage: int, count: _Count, step: Pass, plan: PassPlan, tasks: int
@@ -66,7 +63,7 @@ class _Watch:
         self._events, self._stage, self._count = events, stage, count
         self._step, self._plan, self._tasks = step, plan, tasks
         self._start = time.perf_counter()
-        # a cluster reports finished tasks from a thread of its own, some of them after the result is there
+        # a cluster reports finished tasks from its own thread, some after the result has arrived
         self._lock, self._over = threading.Lock(), False
         events.emit(
             "pass_started",
@@ -81,20 +78,18 @@ class _Watch:
     def progress(self, tasks_done: int) -> None:
         share = min(1.0, tasks_done / self._tasks) if self._tasks else 1.0
         with self._lock:
-            if not self._over:
-                self._tell(tasks_done, share)
-
-    def _tell(self, tasks_done: int, share: float) -> None:
-        self._events.emit(
-            "pass_progress",
-            name=self._plan.name,
-            stage=self._stage,
-            tasks_done=min(tasks_done, self._tasks),
-            tasks=self._tasks,
-            rows_done=int(share * self._plan.rows),
-            rows=self._plan.rows,
-            bytes_done=int(share * self._plan.bytes_read),
-        )
+            if self._over:
+                return
+            self._events.emit(
+                "pass_progress",
+                name=self._plan.name,
+                stage=self._stage,
+                tasks_done=min(tasks_done, self._tasks),
+                tasks=self._tasks,
+                rows_done=int(share * self._plan.rows),
+                rows=self._plan.rows,
+                bytes_done=int(share * self._plan.bytes_read),
+            )
 
     def finish(self, split_seconds: dict[str, float]) -> None:
         with self._lock:
@@ -120,9 +115,9 @@ class Driver:
     Parameters
     ----------
     sources : split name -> source
-    executor : where the passes run
-    events : their listeners are notified
-    checkpoints : where the state is kept after each stage; None keeps none
+    executor : runs the passes
+    events : log of the run's events
+    checkpoints : folder for the state after each stage, or None
     """
 
     sources: Mapping[str, AbstractSource]
@@ -141,18 +136,18 @@ class Driver:
         take: Callable[[Any, RunWorkplace], None] | None = None,
         stopping: Stopping | None = None,
     ) -> RunOutcome:
-        """Stages until the solver has finished; with ``resume``, from the newest checkpoint if there is one.
+        """Run stages until the solver has finished; with ``resume``, from the newest checkpoint if any.
 
-        ``take`` is given the last state and what tasks stored, which may be gone when the run is over;
-        ``stopping`` may end the run before, and keep another state than the last.
+        ``take`` receives the final state and the stored results of tasks, which may be temporary.
+        ``stopping`` may end the run earlier and keep an earlier state.
 
         Raises
         ------
         Interrupted
-            On Ctrl-C; the last checkpoint is whole.
+            On Ctrl-C; the last checkpoint is complete.
         DivergenceError
-            If the objective stops being a number, or comes far above that of the model 0; the message gives
-            the hint and says which checkpoint is left.
+            If the objective becomes NaN or infinite, or far exceeds that of the zero model; the message has a
+            hint and names the checkpoint that is left.
         """
         self._counters = Counters()
         self._history: list[dict[str, Any]] = []
@@ -161,7 +156,7 @@ class Driver:
         self._run_name = kept_as or uuid.uuid4().hex
         self._residents = None
         self._derived: dict[str, Any] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._error_name = "mean squared error" if problem.real_targets else problem.error_name
         self._stopping = stopping or Stopping()
         self._early: str | None = None
@@ -177,10 +172,10 @@ class Driver:
                     take(outcome.state, workplace)
                 return outcome
         except KeyboardInterrupt as interrupt:
-            self._tell_stop(INTERRUPTED)
+            self._report_stop(INTERRUPTED)
             raise Interrupted(self._farewell()) from interrupt
         except DivergenceError as error:
-            self._tell_stop(DIVERGED)
+            self._report_stop(DIVERGED)
             raise DivergenceError(f"{error}{self._kept()}") from error
         finally:
             if self._residents is not None:
@@ -194,7 +189,7 @@ class Driver:
     def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> RunOutcome:
         started = time.perf_counter()
         restored = self.checkpoints.load(solver.state_type()) if resume and self.checkpoints else None
-        self._tell_start(solver, problem, restored.stage if restored else None)
+        self._report_start(solver, problem, restored.stage if restored else None)
         if restored is not None:
             state, self._history = restored.state, restored.history
             self._counters = Counters(**restored.counters)  # type: ignore[arg-type]
@@ -214,33 +209,33 @@ class Driver:
             state = completed(solver.stage(problem, state), self._execute, self._derived)
             self._finish_stage(solver, problem, state)
         measures = solver.measures(state)
-        self._tell(problem, measures)
+        self._report(problem, measures)
         end = ending(solver, problem, measures, self._history, self._early)
         for warning in end.warnings:
             self.events.emit("message", text=f"warning: {warning}")
         if self._best is not None and self._best.stage < state.stage:
             state = self._best
-            self.events.emit("message", text=f"the model of stage {state.stage} is kept, the best of all")
+            self.events.emit("message", text=f"keeping the model of stage {state.stage}, the best one")
         self.events.emit("run_finished", result=end.reason, seconds=self._counters.seconds)
         return RunOutcome(state, self._history, end)
 
     def measure(self, step: Reduce[Result]) -> Result:
-        """Run one pass that belongs to no stage."""
+        """Run one pass outside of stages."""
         result: Result = self._alone(step)
         return result
 
     def each(self, step: Each) -> list[Any]:
-        """The records of an Each that belongs to no stage."""
+        """Return the records of an Each outside of stages."""
         records: list[Any] = self._alone(step)
         return records
 
     def stream(self, step: Stream[Result]) -> Iterator[Result]:
-        """The prepared pieces of a Stream that belongs to no stage, in order; who takes them limits BLAS."""
+        """Yield the prepared pieces of a Stream outside of stages; the caller limits BLAS threads."""
         with closing(self._alone(step)) as pieces:
             yield from pieces
 
     def _alone(self, step: Pass) -> Any:
-        # rows to learn from are read again by the run that follows
+        # training rows are read again by the run that follows
         kept_as = self.sources[step.split].kept_as if step.split == "train" else ""
         self._counters, self._stage, self._run_name = Counters(), 0, kept_as
         with blas.single_threaded():
@@ -257,7 +252,7 @@ class Driver:
         found = kept.get(key)
         if found is not None:
             # an earlier try has read the rows
-            self._tell_notes([f"{step.name}: made before the run was interrupted, and not again"])
+            self._report_notes([f"{step.name}: the result from before the interruption is reused"])
             result, seconds = found
             self._count(step, step.plan(extent, self.executor.machine), seconds)
             self._before += seconds
@@ -271,7 +266,7 @@ class Driver:
         return _Watch(self.events, self._stage, self._count, step, plan, tasks)
 
     def _count(self, step: Pass, plan: PassPlan, seconds: float) -> None:
-        """Add a finished pass to the counters; what rounds look at of the data is the solver's to count."""
+        """Add a finished pass to the counters; solvers count the rows that rounds use."""
         if not step.reads_rows:
             return
         if step.measures_only:
@@ -330,20 +325,20 @@ class Driver:
         if self._early is not None or solver.finished(state):
             line.update(ending(solver, problem, measures, self._history, self._early).as_dict())
         self.events.emit("stage_finished", metrics=line)
-        self._tell(problem, measures)
+        self._report(problem, measures)
         if self.checkpoints is not None:
             start = time.perf_counter()
             assert self._residents is not None, "a stage belongs to a run"
             residents = self._residents.groups
-            own = self._stage, state, self._history, counters.as_dict()
+            content = self._stage, state, self._history, asdict(counters)
             try:
-                path = self.checkpoints.save(*own, residents())
+                path = self.checkpoints.save(*content, residents())
             except InputError:
-                # a full disk, it may be, of the results that this checkpoint makes needless
+                # the disk may be full of kept results, which this checkpoint makes obsolete
                 if self._kept_passes is None:
                     raise
                 self._kept_passes.clear()
-                path = self.checkpoints.save(*own, residents())
+                path = self.checkpoints.save(*content, residents())
             self._residents.checkpointed(self.checkpoints.residents(self._stage))
             if self._kept_passes is not None:
                 self._kept_passes.clear()
@@ -351,17 +346,17 @@ class Driver:
                 "checkpoint_saved", stage=self._stage, path=str(path), seconds=time.perf_counter() - start
             )
 
-    def _tell(self, problem: Problem, measures: Measures) -> None:
-        self._tell_notes([*problem.notes, *(one.summary for one in problem.candidates), *measures.notes])
+    def _report(self, problem: Problem, measures: Measures) -> None:
+        self._report_notes([*problem.notes, *(one.summary for one in problem.candidates), *measures.notes])
 
-    def _tell_notes(self, notes: list[str]) -> None:
-        """Report the notes that are new."""
+    def _report_notes(self, notes: list[str]) -> None:
+        """Emit the notes that are new."""
         for note in notes:
-            if note not in self._told:
+            if note not in self._reported:
                 self.events.emit("message", text=note)
-        self._told.update(notes)
+        self._reported.update(notes)
 
-    def _tell_start(self, solver: AbstractSolver[Any], problem: Problem, resumed_from: int | None) -> None:
+    def _report_start(self, solver: AbstractSolver[Any], problem: Problem, resumed_from: int | None) -> None:
         machine = self.executor.machine
         self.events.emit(
             "run_started",
@@ -379,19 +374,19 @@ class Driver:
     def _farewell(self) -> str:
         saved = self.checkpoints.stages() if self.checkpoints is not None else []
         if self.checkpoints is None or not saved:
-            return f"interrupted in stage {self._stage}; no checkpoint had been written yet"
+            return f"interrupted in stage {self._stage}; there is no checkpoint yet"
         return (
             f"interrupted in stage {self._stage}; a checkpoint of stage {saved[-1]} is in "
-            f"{self.checkpoints.path}: run the same command with --resume to go on"
+            f"{self.checkpoints.path}: run the same command with --resume to continue"
         )
 
     def _kept(self) -> str:
-        """The checkpoint that a diverged run leaves, as the end of a message."""
+        """Return the end of a message that names the checkpoint of a diverged run."""
         saved = self.checkpoints.stages() if self.checkpoints is not None else []
         return f"; the checkpoint of stage {saved[-1]} is kept" if saved else ""
 
-    def _tell_stop(self, reason: str) -> None:
-        # whoever listens may be what the run ends by
+    def _report_stop(self, reason: str) -> None:
+        # a listener may have caused the end
         with suppress(Exception, KeyboardInterrupt):
             self.events.emit(
                 "run_stopped", result=reason, stage=self._stage, seconds=self._before + time.perf_counter()

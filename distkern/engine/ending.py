@@ -1,10 +1,9 @@
-"""When a run ends, how, and which of its models is kept: decided here alone, from the figures of its stages.
+"""When and how a run ends, and which model is kept, decided from the figures of its stages.
 
-A run has ``converged`` where a bound shows that the objective is within the solver's tolerance of its
-minimum, or has its ``stages used up``; a solver that ends by another rule says which. It has ``diverged``
-where it ended above the objective of the model 0, and was stopped where it came far above. What ends well
-can still be of no use, so there are warnings, each with a hint. It may end before its solver has finished,
-by a callback or because the errors on held-out rows no longer fall.
+A run has ``converged`` if a bound shows that the objective is within the solver's tolerance of its minimum;
+otherwise its ``stages`` are ``used up``, unless the solver has its own rule. It has ``diverged`` if it ends
+above the objective of the zero model, and is stopped far above it. Warnings, each with a hint, report other
+problems. A callback, or held-out errors that no longer fall, may end a run early.
 """
 
 from __future__ import annotations
@@ -22,39 +21,39 @@ from distkern.solvers.base import AbstractSolver, Measures, Problem, Trouble
 CONVERGED, USED_UP, DIVERGED, INTERRUPTED = "converged", "stages used up", "diverged", "interrupted"
 STOPPED, CALLED = "stopped early", "stopped by a callback"
 
-#: called with the figures of each finished stage from the first on; True ends the run
+#: called with the figures of each finished stage; True ends the run
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
-#: of all that a run has lowered the objective by, what its last stage may still have done; with the defaults
-#: .11 and less were measured, of all algorithms on ten data sets
+#: largest share of the last stage in the decrease of the objective without a warning; with the defaults, all
+#: algorithms had at most .11 on ten data sets
 _UNFINISHED = 0.2
-#: of the errors of always giving the same answer, what a model makes that has learnt nothing
+#: share of a constant prediction's error from which a model counts as useless
 _IDLE = 0.99
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a run ended, and what its user should know."""
+    """Why a run ended, and warnings for its user."""
 
     reason: str
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """What the last line of ``metrics.jsonl`` says of it."""
+        """Return the fields for the last line of ``metrics.jsonl``."""
         return {"ended": self.reason, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 
 def explosion(
     solver: AbstractSolver[Any], measures: Measures, history: Sequence[Mapping[str, Any]], stage: int
 ) -> str | None:
-    """Why the run has to be stopped after this stage; None if it may go on."""
+    """Return why the run must stop after this stage; None if it may continue."""
     now, hint = measures.objective, solver.hint(Trouble.DIVERGED)
     if not math.isfinite(now):
         return f"the objective is not a finite number after stage {stage}: {hint}"
     zero = _of_zero(solver, history)
     if zero is None or now <= solver.explosion * zero:
         return None
-    return f"the objective is {now:.4g} after stage {stage}, and {zero:.4g} at the model 0: {hint}"
+    return f"the objective is {now:.4g} after stage {stage}, and {zero:.4g} for the zero model: {hint}"
 
 
 def ending(
@@ -64,13 +63,13 @@ def ending(
     history: Sequence[Mapping[str, Any]],
     early: str | None = None,
 ) -> Ending:
-    """How a run of these stages has ended; the last line of ``history`` is of ``measures``.
+    """Return how a run with these stages ended; the last line of ``history`` belongs to ``measures``.
 
-    ``early``: why it ended before the solver had finished, if it was stopped; then no hint says that it could
-    have gone on.
+    ``early`` is the reason why it was stopped before the solver had finished; then no hint suggests more
+    stages.
     """
-    own = CONVERGED if measures.converged else measures.stopped or USED_UP
-    reason, warnings = early or own, []
+    by_solver = CONVERGED if measures.converged else measures.stopped or USED_UP
+    reason, warnings = early or by_solver, []
     zero, counts_on = _of_zero(solver, history), solver.counts_on
     if measures.shortfall and early is None:
         warnings.append(measures.shortfall)
@@ -79,12 +78,17 @@ def ending(
         if early is None and share <= _UNFINISHED:
             reason = DIVERGED
         warnings.append(
-            f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the model 0: "
+            f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the zero model: "
             f"{solver.hint(Trouble.DIVERGED)}"
         )
-    elif early is None and share > _UNFINISHED and own == USED_UP and not (measures.shortfall or counts_on):
+    elif (
+        early is None
+        and share > _UNFINISHED
+        and by_solver == USED_UP
+        and not (measures.shortfall or counts_on)
+    ):
         warnings.append(
-            f"the last stage still made {100 * share:.0f} % of the way that the objective has come: "
+            f"the last stage still made {100 * share:.0f} % of the decrease of the objective: "
             f"{solver.hint(Trouble.UNFINISHED)}"
         )
     idle = _idle(problem, measures.train_error)
@@ -99,21 +103,21 @@ def ending(
             )
         else:
             warnings.append(
-                f"the training error is {error}, and predicting one class for all rows has {constant}: "
+                f"the training error is {error}, and {constant} when one class is predicted for all rows: "
                 f"{solver.hint(Trouble.IDLE)}"
             )
     return Ending(reason, tuple(warnings))
 
 
 def _of_zero(solver: AbstractSolver[Any], history: Sequence[Mapping[str, Any]]) -> float | None:
-    """The objective of the model 0, if it is known and comparable."""
+    """Return the objective of the zero model, if it is known and comparable."""
     if not solver.starts_at_zero or not history:
         return None
     return float(history[0]["objective"]) if history[0]["objective"] > 0 else None
 
 
 def _of_last_stage(history: Sequence[Mapping[str, Any]]) -> float:
-    """The share of the last stage in the whole decrease of the objective from its highest value."""
+    """Return the share of the last stage in the decrease of the objective from its highest value."""
     objectives = [float(line["objective"]) for line in history]
     if len(objectives) < 3:
         return 0.0
@@ -127,24 +131,24 @@ def _has_probabilities(solver: AbstractSolver[Any]) -> bool:
 
 
 def _idle(problem: Problem, error: float) -> float | None:
-    """The error of the constant answer that the model is no better than, if it is no better than one."""
+    """Return the error of a constant prediction that the model does not beat, or None."""
     errors = [1.0 - share for share in problem.class_shares]
     if not errors:
         return None
     if not problem.weighs_classes:
         return min(errors) if error >= _IDLE * min(errors) else None
-    # with weights of the classes more rows may well be mistaken, but hardly as many as a class does not hold
+    # class weights may well cost accuracy, but exactly the error of one class means a constant prediction
     return next((other for other in errors if abs(error - other) <= 1e-9), None)
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """What a run is asked after every stage.
+    """Rules that may end a run after a stage.
 
     Attributes
     ----------
-    patience : stages in a row without a lower error on held-out rows after which it ends; the model of the
-        lowest one is kept, of several the first. None: it goes on, and the last one is kept
+    patience : consecutive stages without a lower error on held-out rows after which the run ends; the first
+        model with the lowest error is kept. None: no early stopping, and the last model is kept
     callbacks : see :data:`Callback`
     """
 
@@ -153,12 +157,12 @@ class Stopping:
 
     @classmethod
     def asked(cls, held_out: Any, patience: Any, callbacks: Callback | Sequence[Callback]) -> Self:
-        """The stopping rules that the user of a fit has set.
+        """Return the stopping rules of a fit.
 
         Raises
         ------
         InputError
-            If a callback is no function, or there is no score for ``patience``.
+            If a callback is not a function, or ``patience`` has no held-out rows.
         """
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
         if not all(map(callable, called)):
@@ -167,28 +171,26 @@ class Stopping:
             return cls(None, called)
         if not isinstance(patience, int | np.integer) or isinstance(patience, bool) or patience < 1:
             raise InputError(
-                f"is {patience!r}", where="early_stopping", hint="give a number of stages from 1 on, or None"
+                f"is {patience!r}", where="early_stopping", hint="give a number of stages >= 1, or None"
             )
         if held_out is None:
-            raise InputError(
-                "there are no rows to stop by", where="early_stopping", hint="give them as eval_set"
-            )
+            raise InputError("needs held-out rows", where="early_stopping", hint="give them as eval_set")
         return cls(int(patience), called)
 
     def check(self, solver: AbstractSolver[Any]) -> None:
-        """Refuse to be patient with a solver whose stages are parts of one piece of work."""
+        """Refuse early stopping of a solver with a model only after its last stage."""
         if self.patience is not None:
             check_stages(solver, "early_stopping")
 
     def reason(self, history: Sequence[Mapping[str, Any]]) -> str | None:
-        """Why the run ends with the stage of the last line, if it does; the callbacks are called.
+        """Call the callbacks and return why the run ends with the last line's stage; None if it continues.
 
-        Stage 0 is the model 0, before anything is learnt, which nobody wants.
+        A run never ends with stage 0, the model before training.
         """
         if history[-1]["stage"] == 0:
             return None
         answers = [callback(dict(history[-1])) for callback in self.callbacks]
-        # what happens to be true, as a number of characters that were written, means nothing
+        # only True counts: callbacks may return other values, such as a number of written characters
         if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
             return CALLED
         if self.patience is None or history[-1]["stage"] - _best(history) < self.patience:
@@ -196,22 +198,20 @@ class Stopping:
         return STOPPED
 
     def is_best(self, history: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the model of the last line is to be kept, of all so far."""
+        """Return whether the model of the last line is the best so far."""
         return self.patience is not None and 0 < history[-1]["stage"] == _best(history)
 
 
 def check_stages(solver: AbstractSolver[Any], where: str) -> None:
-    """Refuse to end a run of a solver that has a model only at its end."""
+    """Refuse to stop a solver with a model only after its last stage."""
     if not hasattr(solver, "stages"):
         raise InputError(
-            f"the stages of {solver.name} do not better a model, they make one",
-            where=where,
-            hint="let all of them be made",
+            f"{solver.name} has a model only after its last stage", where=where, hint="leave it out"
         )
 
 
 def _best(history: Sequence[Mapping[str, Any]]) -> int:
-    """The stage of the lowest error on held-out rows, of several the first."""
-    learnt = [line for line in history if line["stage"] > 0]
-    best: int = min(learnt, key=lambda line: float(line["test_error"]))["stage"]
+    """Return the first stage with the lowest error on held-out rows."""
+    trained = [line for line in history if line["stage"] > 0]
+    best: int = min(trained, key=lambda line: float(line["test_error"]))["stage"]
     return best

@@ -1,4 +1,4 @@
-"""What happens during a run, as values: the terminal, the metrics file and the dashboard all listen here."""
+"""The events of a run as values, for the terminal, the metrics file and the dashboard."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 from distkern.core.choices import Compared
 from distkern.data.store.description import described
 
-#: kind -> the fields an event of that kind carries
+#: kind of an event -> its fields
 KINDS: dict[str, tuple[str, ...]] = {
     "run_started": (
         *("algorithm", "n_rows", "n_features", "stages", "workers", "in_process", "dashboard"),
         *("resumed_from", "tol"),
-    ),  # the workers are threads of this process, or processes
+    ),
     "pass_started": ("name", "stage", "tasks", "rows", "bytes", "unit"),  # "rows", "rounds" or "tasks"
     "pass_progress": ("name", "stage", "tasks_done", "tasks", "rows_done", "rows", "bytes_done"),
     "pass_finished": ("name", "stage", "seconds", "rows", "bytes", "mode", "split_seconds"),
@@ -29,23 +29,23 @@ KINDS: dict[str, tuple[str, ...]] = {
     "run_stopped": ("result", "stage", "seconds"),  # in this stage: "diverged" or "interrupted"
 }
 
-#: name of the choice of an algorithm among passes, and the message that announces it
+#: name of the pass that chooses an algorithm, and the message that announces it
 CHOOSING = "choosing"
 CHOOSING_ANNOUNCED = "choosing the algorithm by trials on a sample of the rows"
-#: fields that are texts, fields that may be missing, and a bound of the times and the other numbers
+#: text fields, optional fields, and a bound on times and numbers
 _TEXTS = {"algorithm", "dashboard", "name", "unit", "mode", "path", "address", "text", "result"}
 _OPTIONAL = {"stages", "workers", "in_process", "dashboard", "resumed_from", "tol", "stage", "split_seconds"}
 _LARGEST = 1e18
-#: figures that every line of metrics has, and are at least 0
+#: figures of every line of metrics, at least 0
 _ALWAYS = ("stage", "passes", "seconds")
 _WORDS, _LISTS = {"error", "ended"}, {"notes", "warnings"}
-#: of figures, beyond which sums and roundings of them fail
+#: bound on figures beyond which sums and rounding fail
 _LARGEST_FIGURE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened: its kind (a key of :data:`KINDS`), its fields and the time in seconds."""
+    """An event: its kind (a key of :data:`KINDS`), its fields and its time in seconds since 1970."""
 
     kind: str
     fields: dict[str, Any] = field(default_factory=dict)
@@ -59,13 +59,13 @@ Listener: TypeAlias = Callable[[Event], None]
 
 
 class EventLog:
-    """Hands every event to every listener, in the order the listeners were given."""
+    """Passes every event to every listener, in the order of the listeners."""
 
     def __init__(self, listeners: Iterable[Listener] = ()) -> None:
         self._listeners = list(listeners)
 
     def emit(self, kind: str, **fields: Any) -> None:
-        """Send an event; a field that its kind does not have is a programming error."""
+        """Send an event; :class:`TypeError` for an unknown field."""
         unknown = set(fields) - set(KINDS[kind])
         if unknown:
             raise TypeError(f"event {kind!r} has no field {sorted(unknown)}")
@@ -76,17 +76,17 @@ class EventLog:
 
 @contextmanager
 def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[None]:
-    """Report steps of work that is no pass (:mod:`distkern.core.progress`) as if it were one.
+    """Report work in steps (:mod:`distkern.core.progress`) as a pass, after the message ``announced``.
 
-    Nothing is reported of work without steps; the message ``announced`` comes before the first.
+    Work without steps is not reported.
     """
-    # a model that only predicts has no use for it
+    # a model that only predicts does not need it
     from distkern.core.progress import listening
 
     started: list[float] = []
     about = {"stage": 0, "rows": 0}
 
-    def tell(doing: str, done: int, total: int) -> None:
+    def report(doing: str, done: int, total: int) -> None:
         if not started:
             started.append(time.perf_counter())
             if announced:
@@ -97,7 +97,7 @@ def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[No
             "pass_progress", name=named, tasks_done=done, tasks=total, rows_done=0, bytes_done=0, **about
         )
 
-    with listening(tell):
+    with listening(report):
         yield
     if started:
         seconds = time.perf_counter() - started[0]
@@ -108,7 +108,7 @@ def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[No
 
 
 def plain(value: Any) -> Any:
-    """A value as msgpack and JSON take it: numpy scalars as numbers, infinity as None, others as text."""
+    """Return a value for msgpack and JSON: numpy scalars as numbers, infinity as None, others as text."""
     if isinstance(value, (bool, str)) or value is None:
         return value
     if isinstance(value, Mapping):
@@ -118,7 +118,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         return plain(value.item())
     if isinstance(value, int):
-        # beyond 64 bits msgpack refuses
+        # msgpack has 64 bits
         return int(value) if abs(value) < 2**63 else float(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
@@ -126,7 +126,7 @@ def plain(value: Any) -> Any:
 
 
 def is_usual(event: Event) -> bool:
-    """Whether an event, which somebody else may have written, has the fields and the time of its kind."""
+    """Return whether an event of unknown origin has valid fields and a valid time."""
     if not isinstance(event.kind, str) or event.kind not in KINDS or not 0 <= event.time < _LARGEST:
         return False
     for name in KINDS[event.kind]:
@@ -148,12 +148,12 @@ def is_usual(event: Event) -> bool:
 
 
 def check_line(line: Mapping[str, Any]) -> None:
-    """Check the metrics of a stage, which somebody else may have written, before they are shown.
+    """Check the metrics of a stage of unknown origin.
 
     Raises
     ------
     ValueError
-        Naming the first key that is missing, or is neither a number, None nor one of the few texts.
+        Naming the first key that is missing or has a value of the wrong type.
     """
     for name in _ALWAYS:
         if not _is_number(line.get(name)) or not line[name] >= 0:
@@ -178,5 +178,5 @@ class _CandidateList:
 
 
 def _is_number(value: Any) -> bool:
-    # NaN is one: model.json has it where nothing is known
+    # NaN counts: model.json has it for unknown figures
     return type(value) in (int, float) and not abs(value) > _LARGEST_FIGURE

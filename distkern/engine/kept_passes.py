@@ -1,7 +1,7 @@
-"""Results of the long passes of a stage, kept until its checkpoint: a killed run makes none of them twice.
+"""Results of the long passes of a stage, kept until its checkpoint: a killed run repeats none of them.
 
-A pass is a value, and its result follows from that value and the data alone. So it is known by a digest of
-the pass, whatever the run has done before, and another pass, of a newer distkern for instance, finds nothing.
+A pass is a value, and its result follows from this value and the data alone. So the key of a result is a
+digest of its pass. Another pass, for instance of a newer distkern, finds nothing.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from distkern.data.store.places import remove_tree
 from distkern.engine.checkpoint import RunWorkplace
 from distkern.passes import Extent, Reduce
 
-#: the folder of a run that they are in
+#: folder of these results in a run's folder
 FOLDER = "passes"
-#: a pass that reads fewer bytes, or takes fewer seconds, is made again sooner than it is looked after
+#: a pass with fewer bytes or seconds is repeated
 LEAST_BYTES, LEAST_SECONDS = 16 * 2**20, 10.0
-#: bytes that may be kept for every second of a pass: a tenth of what a slow disk writes meanwhile
+#: bytes kept per second of a pass: a tenth of the speed of a slow disk
 BYTES_A_SECOND = 10 * 2**20
 
 
 class KeptPasses:
-    """The results that a run has kept, by the keys of their passes.
+    """The kept results of a run, by the keys of their passes.
 
     Parameters
     ----------
-    workplace : of the run; results of a run of other data or another job do not count
+    workplace : the run's; results of other data or another job are ignored
     """
 
     def __init__(self, workplace: RunWorkplace) -> None:
@@ -49,7 +49,7 @@ class KeptPasses:
                 self._found[record["key"]] = number, record["result"], record["seconds"]
 
     def key(self, step: Reduce[Any], extent: Extent) -> str | None:
-        """The key of a pass; None for one that is not worth keeping, or has no key of its own."""
+        """Return the key of a pass; None if its result is not worth keeping or the pass has no key."""
         rows = extent.block_rows if step.blocks is None else [extent.block_rows[one] for one in step.blocks]
         if sum(rows) * extent.row_bytes < LEAST_BYTES:
             return None
@@ -60,18 +60,18 @@ class KeptPasses:
         return None
 
     def get(self, key: str | None) -> tuple[Any, float] | None:
-        """The result of a pass, and the seconds that it took; None where there is none."""
+        """Return the result of a pass and the seconds that it took, or None."""
         number, content, seconds = self._found.get(key or "", (None, None, 0.0))
         if number is None:
             return None
         try:
             return _unpacked(content, self._parts().load(number)), seconds
         except (DistkernError, KeyError, TypeError):
-            # damaged, or of a class that is no more
+            # damaged, or of a class that no longer exists
             return None
 
     def put(self, key: str | None, result: Any, seconds: float) -> None:
-        """Keep the result of a pass that took ``seconds``, if that was long."""
+        """Keep the result of a pass that took long."""
         if key is None or seconds < LEAST_SECONDS:
             return
         arrays: dict[str, NDArray[Any]] = {}
@@ -82,13 +82,13 @@ class KeptPasses:
         if sum(values.nbytes for values in arrays.values()) > seconds * BYTES_A_SECOND:
             return
         number = 1 + max((number for number, *_ in self._found.values()), default=-1)
-        # where the disk is full the checkpoint fails, and until then the run needs none of this
+        # if the disk is full, the checkpoint will report it
         with suppress(DistkernError, OSError):
             self._parts().put(number, (record, arrays))
             self._found[key] = number, record["result"], seconds
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Remove all results."""
         if self._store is not None:
             remove_tree(self._store.folder)
         self._store, self._found = None, {}
@@ -100,12 +100,12 @@ class KeptPasses:
 
 
 class _Digest(pickle.Pickler):
-    """Hashes values: equal ones alike, whichever of them share memory and whatever they have cached."""
+    """Hashes values: equal values have equal hashes, whatever memory they share or cache."""
 
     def __init__(self) -> None:
         self._hash = sha256()
         super().__init__(self, protocol=5)
-        # no references to what came before
+        # no references to earlier objects
         self.fast = True
 
     def write(self, data: bytes) -> int:
@@ -121,19 +121,21 @@ class _Digest(pickle.Pickler):
             content = sha256(whole.data).hexdigest()
             return str, (f"{value.dtype.str} {value.shape} {content}",)
         if isinstance(value, UUID):
-            # what an object is known by to those that it is sent to, and no part of its value
+            # an object's identity on workers, not part of its value
             return str, ("",)
         if is_dataclass(value) and not isinstance(value, type):
-            own = [getattr(value, part.name) for part in fields(value)]
-            # numbers that come from a checkpoint are Python's
-            own = [one.item() if isinstance(one, np.generic) else one for one in own]
-            return tuple, ([_name(type(value)), *own],)
+            parts = [getattr(value, part.name) for part in fields(value)]
+            # checkpoints turn numpy scalars into Python's numbers
+            parts = [one.item() if isinstance(one, np.generic) else one for one in parts]
+            return tuple, ([_name(type(value)), *parts],)
         return NotImplemented
 
 
 def _packed(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """A result as JSON, its arrays apart; :class:`TypeError` if it is of anything but numbers, texts, arrays,
-    tuples and dataclasses of this package."""
+    """Return a result as JSON, and add its arrays to ``arrays``.
+
+    Raises :class:`TypeError` unless it consists of numbers, texts, arrays, tuples and our dataclasses.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -142,7 +144,7 @@ def _packed(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         name = f"array.{len(arrays)}"
-        # in the order in which it lies in memory, as products of another order may have other bits
+        # in memory order, since products in another order may have other bits
         in_columns = value.flags.f_contiguous and not value.flags.c_contiguous
         arrays[name] = value.T if in_columns else value
         return {"array": name, "in_columns": in_columns}
@@ -150,13 +152,13 @@ def _packed(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"tuple": [_packed(part, arrays) for part in value]}
     kind = type(value)
     if is_dataclass(value) and all(part.init for part in fields(value)) and _class(_name(kind)) is kind:
-        own = {part.name: _packed(getattr(value, part.name), arrays) for part in fields(value)}
-        return {"class": _name(kind), "fields": own}
+        content = {part.name: _packed(getattr(value, part.name), arrays) for part in fields(value)}
+        return {"class": _name(kind), "fields": content}
     raise TypeError(f"results of {kind} are not kept")
 
 
 def _unpacked(content: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """What :func:`_packed` was given; :class:`TypeError` or :class:`KeyError` if it cannot be made."""
+    """Undo :func:`_packed`; :class:`TypeError` or :class:`KeyError` if that is impossible."""
     if not isinstance(content, dict):
         return content
     if "array" in content:
@@ -164,11 +166,10 @@ def _unpacked(content: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return values.T if content["in_columns"] else values
     if "tuple" in content:
         return tuple(_unpacked(part, arrays) for part in content["tuple"])
-    own = {name: _unpacked(part, arrays) for name, part in content["fields"].items()}
     kind = _class(content["class"])
     if kind is None:
         raise TypeError(f"there is no {content['class']}")
-    return kind(**own)
+    return kind(**{name: _unpacked(part, arrays) for name, part in content["fields"].items()})
 
 
 def _name(kind: type[Any]) -> str:
@@ -176,7 +177,7 @@ def _name(kind: type[Any]) -> str:
 
 
 def _class(name: str) -> type[Any] | None:
-    """A dataclass of this package by its name; nothing is imported for it, as the pass that wants it has."""
-    module, _, own = name.partition(":")
-    kind = getattr(sys.modules.get(module), own, None)
+    """Return a dataclass of this package by its name, from the modules imported so far, or None."""
+    module, _, class_name = name.partition(":")
+    kind = getattr(sys.modules.get(module), class_name, None)
     return kind if module.startswith("distkern.") and isinstance(kind, type) and is_dataclass(kind) else None

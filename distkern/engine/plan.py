@@ -1,4 +1,4 @@
-"""The plan of a whole run: its passes, each with what the others leave in memory, shrunk until they fit."""
+"""The plan of a whole run: its passes, each with the memory that others keep, shrunk to fit the limit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def plan_run(
     machine: Machine,
     after: Sequence[Outline] = (),
 ) -> list[PassPlan]:
-    """The plans of passes of one run, each with what stays of the others: compiled loops and libraries, state
-    of Rounds, blocks that the driver has read for a Stream.
+    """Return the plans of a run's passes, each with the memory that other passes keep.
 
-    Loops and libraries are loaded by the first pass that needs them, and are there in all that may follow it.
+    This is the state of Rounds, blocks that the driver has read for a Stream, and, from the first pass that
+    needs them, compiled loops and libraries.
 
     Parameters
     ----------
-    outlines : in order
-    extents : of each split
-    after : passes that follow when the run has ended, and with it all state of Rounds
+    outlines : passes in order
+    extents : extent of each split
+    after : passes after the end of the run, when the state of Rounds is gone
     """
     n_of_run = len(outlines)
     outlines = [*outlines, *after]
@@ -48,9 +48,9 @@ def plan_run(
         worker, driver = (sum(state[side] for state in others) for side in (0, 1))
         driver += COMPILING_BYTES * (compiling <= last and not plan.compiles)
         driver += LIBRARY_BYTES * (library <= last and not machine.has_library)
-        own = outline.step.cost
-        if not own.compiled:
-            loaded = SOLVING_BYTES * (solving <= last and not own.solves)
+        cost = outline.step.cost
+        if not cost.compiled:
+            loaded = SOLVING_BYTES * (solving <= last and not cost.solves)
             worker += LOADED_BYTES if compiled <= last else loaded
         driver += max(read, default=0) * (not plan.counts_blocks_of_driver)
         grown = plan.worker_bytes and plan.worker_bytes + worker
@@ -59,7 +59,7 @@ def plan_run(
 
 
 def _first(there: Iterable[bool]) -> float:
-    """The position of the first that is there, infinite if none is."""
+    """Return the position of the first True, infinity if there is none."""
     return next((number for number, one in enumerate(there) if one), math.inf)
 
 
@@ -69,11 +69,10 @@ def fitted(
     machine: Machine,
     after: Sequence[Outline] = (),
 ) -> tuple[list[PassPlan], Machine]:
-    """What :func:`plan_run` gives on the first machine that the memory limit allows, or on the most frugal
-    one, and that machine.
+    """Return the plans on the first machine that fits the memory limit, else on the most frugal one.
 
-    What may shrink changes the time and never the bits: not the rows of tiles, pieces and tasks, whose sums
-    depend on them.
+    Returns that machine too. Shrinking changes the time and never the bits: rows of tiles, pieces and tasks,
+    on which sums depend, stay.
     """
     plans = []
     for frugal in _more_and_more_frugal(machine):
@@ -84,22 +83,22 @@ def fitted(
 
 
 def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
-    """Peak bytes of the limited process: a worker, or the driver where it does the work."""
+    """Return the peak bytes of a worker, or of the driver if it does the work."""
     return max(plan.driver_bytes if machine.in_process else plan.worker_bytes for plan in plans)
 
 
 def bytes_alone(outlines: Sequence[Outline], extent: Extent, kind: str, limit: int) -> int:
-    """What passes over the same blocks take, shrunk to a limit, on a machine of one worker.
+    """Return the bytes of passes over the same blocks, shrunk to a limit.
 
-    The machine has one worker and a driver that has loaded all libraries, because what is chosen by it must
-    depend neither on how many workers there are nor on what this process has loaded.
+    The machine has one worker and all libraries loaded: choices made by these bytes must not depend on the
+    number of workers or on this process.
     """
     splits = {outline.step.split: extent for outline in outlines}
     return needed_bytes(*fitted(outlines, splits, Machine(kind, 1, memory_limit=limit, has_library=True)))
 
 
 def _more_and_more_frugal(machine: Machine) -> Iterator[Machine]:
-    """Machines that keep, load ahead and send less, and then do less at a time."""
+    """Yield machines that keep, prefetch and send less, then run fewer tasks at a time."""
     yield machine
     kept = machine.cache_bytes
     for most_kept in (kept // 2, kept // 4, 0):

@@ -1,4 +1,4 @@
-"""The driver of a job: it runs on a worker, may be restarted at any time, and trains once."""
+"""The driver of a job: it runs on a worker and may be restarted at any time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from distkern.jobs.record import (
 
 Result = TypeVar("Result")
 
-_OF_THE_NETWORK = {
+_NETWORK_ERRORS = {
     None,
     errno.ECONNRESET,
     errno.ECONNREFUSED,
@@ -46,17 +46,17 @@ _OF_THE_NETWORK = {
     errno.ENETDOWN,
     errno.ENOTCONN,
 }
-#: seconds before the first new try; doubled for each further one, up to the second
+#: seconds before the first retry, doubled for each further one, and the longest pause
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
 
 def is_fault_of_cluster(error: BaseException) -> bool:
-    """Whether the cluster failed instead of the job: the same job may succeed from its last checkpoint."""
+    """Return whether the cluster failed, not the job: it may succeed from its last checkpoint."""
     if isinstance(error, (ClusterError, asyncio.CancelledError, concurrent.futures.CancelledError)):
         return True
     if isinstance(error, DistkernError):
         return False
-    return isinstance(error, OSError) and error.errno in _OF_THE_NETWORK
+    return isinstance(error, OSError) and error.errno in _NETWORK_ERRORS
 
 
 def with_retries(
@@ -73,7 +73,7 @@ def with_retries(
     ----------
     run : called with the number of earlier tries
     retries : number of tries after the first
-    say : called with what happened and what comes next
+    say : reports errors and retries
     expected : whether an error of a try (the first is 0) is worth a retry
     sleep : waits between tries: 1, 2, 4, ... seconds, at most 60
     """
@@ -84,24 +84,23 @@ def with_retries(
             if tried == retries or not expected(error, tried):
                 raise
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**tried)
-            # what the user would have to do is done here
-            said = str(error).removesuffix("; resume with --resume") or type(error).__name__
-            what = " ".join(said.split())
+            # this retry is the resumption
+            reason = str(error).removesuffix("; resume with --resume") or type(error).__name__
+            what = " ".join(reason.split())
             say(f"{what}; try {tried + 1} of {retries} in {pause:.0f} s, from the last checkpoint")
         interrupts.check()
         sleep(pause)
     raise AssertionError("the last try returns or raises")
 
 
-#: trains a job: its description, the listeners of the run, whether to go on from its checkpoint; where the
-#: model is there already, trains nothing and adds what is missing beside it
+#: trains a job, given its description, the listeners of the run, and whether to resume; if the model exists,
+#: only adds missing files beside it
 Train: TypeAlias = Callable[[dict[str, Any], Sequence[Listener], bool], None]
 
-#: seconds between two times that a driver asks whether the job is to stop
-_POLL_SECONDS = 0.5
-#: the same for runs in a store, where it takes two or three requests
-_STORE_POLL_SECONDS = 5.0
-#: starts of a driver in one stage after which the job is given up
+#: seconds between checks whether the job was cancelled; longer in a store, where a check takes 2 or 3
+#: requests
+_POLL_SECONDS, _STORE_POLL_SECONDS = 0.5, 5.0
+#: starts of a driver in one stage after which the job fails
 MOST_STARTS = 10
 
 
@@ -112,15 +111,15 @@ class CancelledJobError(DistkernError):
 class Guard:
     """A listener that stops a run that was cancelled or taken over by another driver.
 
-    It must hear of a stage before the listener that writes it. Only the thread that created it can be
-    stopped; other threads report progress too.
+    It must precede the listener that writes stages. Only the thread that created it is stopped; other threads
+    report progress too.
     """
 
     def __init__(self, folder: JobFolder, fence: Fence, asked_to_stop: Callable[[], bool]) -> None:
-        self._folder, self._fence, self._asked = folder, fence, asked_to_stop
+        self._folder, self._fence, self._asked_to_stop = folder, fence, asked_to_stop
         self._pause = _STORE_POLL_SECONDS if isinstance(folder.path, URLPlace) else _POLL_SECONDS
         self._thread = threading.get_ident()
-        self._looked = 0.0
+        self._checked = 0.0
 
     def __call__(self, event: Event) -> None:
         """Raise if the run must stop."""
@@ -128,23 +127,20 @@ class Guard:
             return
         if event.kind in ("run_started", "stage_finished", "run_finished"):
             self._fence.check()
-        # a finished stage is written before the run stops, and what has finished is not cancelled any more
+        # a finished stage is written before the run stops, and a finished run is no longer cancelled
         if event.kind in ("stage_finished", "run_finished"):
             return
-        recently = time.monotonic() - self._looked < self._pause
+        recently = time.monotonic() - self._checked < self._pause
         if recently and event.kind.startswith("pass_"):
             return
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
         self._fence.check()
-        if self._folder.asked_to_stop() or self._asked():
+        if self._folder.asked_to_stop() or self._asked_to_stop():
             raise CancelledJobError("cancelled")
 
 
 class Heartbeat:
-    """A listener that writes signs of life every few seconds from its own thread, while entered.
-
-    Each sign contains ``facts``; see :data:`distkern.jobs.folder.ATTACHED`.
-    """
+    """A listener and context manager that writes heartbeats with ``facts`` from its own thread."""
 
     def __init__(self, folder: JobFolder, fence: Fence, facts: Mapping[str, Any] | None = None) -> None:
         self._folder, self._fence = folder, fence
@@ -154,7 +150,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._beat, name="distkern-heartbeat", daemon=True)
 
     def __call__(self, event: Event) -> None:
-        """Remember the state of the run."""
+        """Update the state of the run for the next heartbeat."""
         if event.kind == "pass_started":
             self._facts = {**self._facts, "stage": event["stage"], "pass": event["name"], "done": 0.0}
         elif event.kind == "pass_progress":
@@ -178,7 +174,7 @@ class Heartbeat:
                 return
 
     def _write(self) -> None:
-        # a store that is away for a moment makes the job look silent, which it then is
+        # an unreachable store makes the job look silent
         with suppress(OSError, DistkernError):
             if self._fence.holds():
                 self._folder.beat(self._facts)
@@ -194,21 +190,21 @@ def drive(
     progressed: Callable[[], None] = lambda: None,
     connected: Callable[[], bool] = lambda: True,
 ) -> dict[str, Any]:
-    """Train the job of the folder ``out`` from its last checkpoint; do nothing if it is finished.
+    """Train the job of the folder ``out`` from its last checkpoint, unless it is finished.
 
     Parameters
     ----------
     out : folder with the job's record
     description : argument of ``train``
     train : trains; on return the model is in ``out``
-    worker : address of the worker that runs this
-    asked_to_stop : a second way, besides the file, to learn that the job is cancelled
+    worker : address of this worker
+    asked_to_stop : whether the job was cancelled, in addition to the file
     progressed : called at the start and after every checkpoint
     connected : whether the scheduler is reachable; if not, every error is the cluster's fault
 
     Returns
     -------
-    dict with ``id``, ``state`` and ``error``; a job that fails by its own fault is over, and raises nothing
+    dict with ``id``, ``state`` and ``error``; a job that fails by its own fault raises nothing
 
     Raises
     ------
@@ -219,16 +215,16 @@ def drive(
     record = folder.record()
     if folder.has_model:
         record = _finish(folder, record)
-        # the model is the job's result: files beside it must not fail it
+        # the model is the result: other files must not make the job fail
         with suppress(OSError, DistkernError):
             train(description, (), True)
-        return _told(record)
+        return _outcome(record)
     if folder.asked_to_stop():
         if record.state != CANCELLED:
             folder.write(record := record.changed(state=CANCELLED, finished=time.time()))
-        return _told(record)
+        return _outcome(record)
     n_trials, stage = folder.progress()
-    # of a run that is no search as it was before there were searches
+    # without trials as in records of versions without searches
     progress = (record.submission, stage, *([n_trials] if n_trials else []))
     hopeless = folder.starts_at(progress) >= MOST_STARTS
     fence = folder.claim(progress)
@@ -249,7 +245,7 @@ def drive(
         if event.kind == "checkpoint_saved":
             progressed()
 
-    # how many stages there are is known again only once the data is open
+    # the number of stages is unknown until the data are open
     with Heartbeat(folder, fence, {"stages": folder.pulse().get("stages")}) as heartbeat:
         try:
             if hopeless:
@@ -258,21 +254,21 @@ def drive(
                     f"its driver died {MOST_STARTS} times in a row {at} (out of "
                     "memory?): see `distkern plan`, give the workers more memory, and submit it with --resume"
                 )
-            # what happened to the hosts before this start is no sign of what the job does to this one
+            # earlier deaths of hosts must not count against this start
             progressed()
             # an older driver may have written its first stage before it lost its claim
             begun = folder.progress()[1] >= 0
             train(description, (Guard(folder, fence, asked_to_stop), log, heartbeat, saved), begun)
             record = _finish(folder, record)
         except FencedError as error:
-            # the newer driver owns the record
+            # the newer driver writes the record
             return {"id": record.id, "state": "superseded", "error": str(error)}
         except CancelledJobError:
             record = _end(folder, fence, record, CANCELLED, "")
         except BaseException as error:
             what = redact(" ".join((str(error) or type(error).__name__).split()))
             if not connected() and not isinstance(error, DistkernError):
-                # a client whose scheduler is gone fails in many ways
+                # a client that lost its scheduler fails in many ways
                 record = _end(folder, fence, record, LOST, "the connection to the scheduler was lost")
                 raise
             if isinstance(error, Exception) and not is_fault_of_cluster(error):
@@ -283,7 +279,7 @@ def drive(
                 log.say(f"job {record.id}: {what}")
                 raise
         log.say(f"job {record.id}: {record.state}{f' ({record.error})' if record.error else ''}")
-    return _told(record)
+    return _outcome(record)
 
 
 def _finish(folder: JobFolder, record: Record) -> Record:
@@ -300,5 +296,5 @@ def _end(folder: JobFolder, fence: Fence, record: Record, state: str, error: str
     return record
 
 
-def _told(record: Record) -> dict[str, Any]:
+def _outcome(record: Record) -> dict[str, Any]:
     return {"id": record.id, "state": record.state, "error": record.error}

@@ -1,9 +1,9 @@
-"""A job's view of its run's folder: record, signs of life, request to stop, fences, log.
+"""A job's part of its run's folder: record, heartbeat, request to stop, claims.
 
-If two drivers believe that they run a job, the older one stops. A driver claims a job by creating the next of
-the files ``epoch-00001``, ``epoch-00002``, ..., which only one can create. It holds the job while there is no
-newer file, and checks this before each stage is written. Anything it writes between two checks equals what
-the newer driver would write: same job, same bits.
+If two drivers run the same job, the older one stops. A driver claims a job by creating the next of the files
+``epoch-00001``, ``epoch-00002``, ...; only one process can create each. The claim holds while there is no
+newer file, which the driver checks before it writes a stage. Between checks it writes the same bits as the
+newer driver would.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Fence:
     owner: str
 
     def holds(self) -> bool:
-        """Whether the claim is still the newest and its file exists."""
+        """Return whether the claim is still the newest and its file exists."""
         return newest(self.folder) == self.epoch and self._is_there()
 
     def check(self) -> None:
@@ -88,7 +88,7 @@ def _file(folder: Place, epoch: int) -> Place:
 
 
 def newest(folder: Place) -> int:
-    """The newest epoch of a job; 0 if it was never claimed."""
+    """Return the newest epoch of a job; 0 if it was never claimed."""
     try:
         found = (_NAME.fullmatch(entry.name) for entry in folder.iterdir())
         return max((int(match[1]) for match in found if match), default=0)
@@ -122,7 +122,7 @@ def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
         epoch = newest(folder) + 1
         path = _file(folder, epoch)
         try:
-            # create-if-absent is the one operation that every shared file system decides alone
+            # create-if-absent is atomic on every shared file system
             create_exclusively(path, owner)
         except FileExistsError:
             continue
@@ -140,8 +140,7 @@ class JobIndex:
 
     Parameters
     ----------
-    runs : the folder; runs below it are indexed by relative path, so that hosts may mount it at different
-        places
+    runs : the folder; runs in it are indexed by relative path, since hosts may mount it at different places
     """
 
     def __init__(self, runs: Location) -> None:
@@ -149,7 +148,7 @@ class JobIndex:
         self._folder = self.runs / _FOLDER
 
     def add(self, identifier: str, out: Place) -> None:
-        """Record where a job's run lies."""
+        """Record the folder of a job."""
         place, runs = str(absolute(out)), str(self.runs)
         text = place.removeprefix(runs).lstrip("/") if place.startswith(f"{runs.rstrip('/')}/") else place
         with explain_errors(self._folder):
@@ -157,20 +156,20 @@ class JobIndex:
         write_text_atomic(self._folder / f"{identifier}.json", json.dumps({"out": text}) + "\n")
 
     def names(self) -> list[str]:
-        """The ids of all jobs, in order."""
+        """Return the ids of all jobs, sorted."""
         if not self._folder.is_dir():
             return []
         return sorted(path.stem for path in self._folder.iterdir() if path.suffix == ".json")
 
     def folder(self, identifier: str) -> JobFolder:
-        """The run of a job.
+        """Return the folder of a job.
 
         Raises
         ------
         InputError
-            If there is no such job; the message lists the known ones.
+            If there is no such job; the message lists the known ids.
         CorruptDataError
-            If the index does not say where it is.
+            If its entry in the index is damaged.
         """
         known = self.names()
         if identifier not in known:
@@ -178,21 +177,21 @@ class JobIndex:
         file = self._folder / f"{identifier}.json"
         try:
             out = json_object(read_file(file))["out"]
-            # no name of a file
+            # not a valid path
             if not isinstance(out, str) or b"\0" in out.encode():
-                raise ValueError(f"{out!r} is no place")
-            # what does not lie below the runs is named in full
+                raise ValueError(f"{out!r} is not a path")
+            # runs outside of the folder have absolute paths
             return JobFolder(out if is_url(out) else self.runs / out)
         except (OSError, ValueError, KeyError):
             raise CorruptDataError(
-                "does not say where the job is",
+                "does not name the job's folder",
                 where=str(file),
                 hint='write {"out": "M"} there, where M is the job\'s folder, or remove it',
             ) from None
 
 
 def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
-    """The error for an id that is not in ``known``."""
+    """Return the error for an id that is not in ``known``."""
     shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
     return InputError(
         f"no job {identifier!r}",
@@ -201,16 +200,16 @@ def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
     )
 
 
-#: what a job leaves in the folder of its run, beside what the run leaves
+#: files and folder of a job in its run's folder
 RECORD, LOG, CANCEL, OWN = "job.json", "log.jsonl", "cancel", ".job"
-#: what a search leaves there of each trial
+#: folder of a search's trials
 TRIALS = "tune/trials"
-#: key of a sign of life: the driver is a process that somebody waits for, and no job of a scheduler
+#: key of a heartbeat: the driver is a user's process and not a job of a scheduler
 ATTACHED = "attached"
 
 
 def attached_facts() -> dict[str, Any]:
-    """The facts of an attached run for each sign of life."""
+    """Return the facts of an attached run for its heartbeats."""
     pid = os.getpid()
     return {ATTACHED: True, "host": socket.gethostname(), "pid": pid, "born": birth(pid)}
 
@@ -240,7 +239,7 @@ class JobFolder:
         return (self.path / "model.json").is_file()
 
     def progress(self) -> tuple[int, int]:
-        """The progress of the run: number of finished trials of a search, and the last stage or -1."""
+        """Return the number of finished trials of a search, and the last stage or -1."""
         try:
             n_trials = sum(file.name[:1] != "." for file in (self.path / TRIALS).iterdir())
         except (FileNotFoundError, NotADirectoryError):
@@ -249,7 +248,7 @@ class JobFolder:
         return n_trials, stages[-1] if stages else -1
 
     def record(self) -> Record:
-        """The job's record.
+        """Return the job's record.
 
         Raises
         ------
@@ -276,32 +275,31 @@ class JobFolder:
         write_text_atomic(self.path / RECORD, record.to_json())
 
     def discard(self) -> None:
-        """Remove a folder in which nothing was trained; other people's files stay."""
+        """Remove the folder of a job that trained nothing; other files stay."""
         remove_tree(self._own)
         with suppress(OSError):
             self.path.rmdir()
 
-    # -- signs of life
+    # -- heartbeats
 
     def beat(self, facts: dict[str, Any]) -> None:
-        """Write a sign of life and the state of the driver."""
+        """Write a heartbeat with the state of the driver."""
         write_text_atomic(self._own / "heartbeat", json.dumps({"time": time.time(), **facts}) + "\n")
 
     def pulse(self) -> dict[str, Any]:
-        """The last sign of life: ``time`` and the state of the driver; empty if there was none."""
+        """Return the last heartbeat: ``time`` and the state of the driver; empty if there is none."""
         file = self._own / "heartbeat"
         try:
             pulse = json_object(read_file(file))
-            # what says nothing is as good as none
             if not isinstance(pulse.get("time"), int | float):
                 return {}
-            # the driver's clock may be ahead of everybody's
+            # the driver's clock may be ahead
             return {**pulse, "time": min(modified(file), pulse["time"])}
         except (OSError, ValueError, StoreError):
             return {}
 
     def state(self, now: float | None = None) -> str:
-        """The job's state: one of :data:`distkern.jobs.record.STATES`."""
+        """Return the job's state, one of :data:`distkern.jobs.record.STATES`."""
         if self.is_attached():
             return RUNNING
         return state_of(
@@ -313,7 +311,7 @@ class JobFolder:
         )
 
     def is_attached(self) -> bool:
-        """Whether a process without a scheduler's job (``distkern train``) writes to this folder now."""
+        """Return whether an attached run (``distkern train``) writes to this folder now."""
         return _lives(self.pulse())
 
     # -- stopping
@@ -321,11 +319,11 @@ class JobFolder:
     def ask_to_stop(self) -> None:
         """Ask the job's driver to stop at its next check."""
         with explain_errors(self.path):
-            # another name for a file elsewhere would be followed there
+            # atomic: does not follow a link
             write_text_atomic(self.path / CANCEL, "")
 
     def asked_to_stop(self) -> bool:
-        """Whether the job was asked to stop."""
+        """Return whether the job was asked to stop."""
         return (self.path / CANCEL).exists()
 
     def go_on(self) -> None:
@@ -340,13 +338,13 @@ class JobFolder:
         return claim(self._own, progress)
 
     def starts_at(self, progress: Sequence[int]) -> int:
-        """The number of last drivers, in a row, that started when the job was at ``progress``."""
+        """Return how many of the last drivers in a row started at ``progress``."""
         starts = 0
         for epoch in range(newest(self._own), 0, -1):
             try:
                 claimed = json_object(read_file(_file(self._own, epoch)))["progress"]
             except (OSError, ValueError, KeyError):
-                # its driver died while it wrote: it got no further
+                # the driver died while writing the claim, so it made no progress
                 claimed = list(progress)
             if claimed != list(progress):
                 break
@@ -354,7 +352,7 @@ class JobFolder:
         return starts
 
     def release(self, fence: Fence) -> None:
-        """Give up the claim of a finished attached run, without a trace."""
+        """Give up the claim of a finished attached run."""
         if not fence.holds():
             return
         if self.has_job:
@@ -374,14 +372,14 @@ class JobFolder:
             )
 
     def refuse_if_driven(self) -> None:
-        """Raise :class:`InputError` if a job of this folder is waiting or running, or an attached run is."""
+        """Raise :class:`InputError` if a job of this folder is queued or running, or an attached run is."""
         self.refuse_if_attached()
         if not self.has_job:
             return
         try:
             record, state = self.record(), self.state()
         except CorruptDataError:
-            # half a disk's worth of trouble must not lock the folder
+            # a damaged record must not lock the folder
             return
         if state not in OVER:
             raise InputError(
@@ -394,7 +392,7 @@ class JobFolder:
 
 
 def _lives(pulse: Mapping[str, Any]) -> bool:
-    """Whether a sign of life comes from an attached run that is still running."""
+    """Return whether a heartbeat comes from an attached run that is still running."""
     if not pulse.get(ATTACHED) or not is_recent(pulse.get("time"), time.time()):
         return False
     if pulse.get("host") != socket.gethostname():
@@ -406,7 +404,7 @@ def _lives(pulse: Mapping[str, Any]) -> bool:
 
 
 def problem_here(out: str, token: str, data: str) -> str:
-    """Return the problem with the job's places on this worker, or an empty text.
+    """Return the problem of this worker with the job's folders, or an empty text.
 
     Parameters
     ----------
@@ -429,14 +427,14 @@ def problem_here(out: str, token: str, data: str) -> str:
 
 
 def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str) -> None:
-    """Refuse places that some worker cannot use, before submitting a job that would fail there.
+    """Refuse folders that a worker cannot use, before a job is submitted that would fail there.
 
     Parameters
     ----------
     out : folder of the run; it is created
     data : the data set
-    everywhere : calls a function on every worker and returns the result or exception of each
-    where : option to name in the message
+    everywhere : calls a function on every worker and returns results or exceptions by address
+    where : option named in the message
 
     Raises
     ------
@@ -450,7 +448,7 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
             own.mkdir(parents=True, exist_ok=True)
             (own / token).write_text("probe\n", encoding="utf-8")
     except FileNotFoundError as error:
-        # file systems that take no new folders (/proc, say) answer so
+        # raised by file systems without new folders, such as /proc
         raise InputError("cannot be written", where=str(out), hint="choose another place") from error
     try:
         answers = everywhere(problem_here, str(out), token, data)

@@ -1,4 +1,4 @@
-"""``log.jsonl``: the events of a job, one a line, for readers elsewhere."""
+"""``log.jsonl``: the events of a job, one per line, for other processes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from distkern.engine.events import Event, is_usual, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact
 
-#: seconds between two lines about passes, and between two times that an object is written anew for them
+#: seconds between lines about passes, and between rewrites of an object in a store for them
 INTERVAL, STORE_INTERVAL = 1.0, 10.0
 #: bytes of a line
 _LONGEST = 2**20
-#: events that do not wait, in a store
+#: events that a store gets at once
 _AT_ONCE = ("run_started", "stage_finished", "run_finished", "run_stopped", "message")
 _OF_A_PASS = ("pass_started", "pass_progress", "pass_finished")
 
@@ -28,9 +28,8 @@ _OF_A_PASS = ("pass_started", "pass_progress", "pass_finished")
 class LogFile:
     """A listener that appends events to a file, events of passes at most once a second.
 
-    Shorter passes leave no line. A driver that lost its claim stops writing. Objects of a store cannot be
-    appended to: they are rewritten with all lines at the ends of stages, with messages, and otherwise every
-    ten seconds.
+    Shorter passes leave no line. A driver that lost its claim stops writing. An object in a store is
+    rewritten with all lines, after stages and messages and otherwise every ten seconds.
 
     Parameters
     ----------
@@ -46,26 +45,26 @@ class LogFile:
         self._lines: list[str] | None = None
         self._sent = -self._interval
         self._started: Event | None = None
-        self._told = False
+        self._logged = False
 
     def __call__(self, event: Event) -> None:
-        """Write an event if its turn has come."""
+        """Write an event, unless it is about a pass and too soon."""
         with self._lock:
             if event.kind not in _OF_A_PASS:
                 self._append([event])
                 return
             if event.kind == "pass_started":
-                self._started, self._told = event, False
-            if self._told and event.kind == "pass_finished":
+                self._started, self._logged = event, False
+            if self._logged and event.kind == "pass_finished":
                 self._append([event])
                 return
             if time.monotonic() - self._written < self._interval:
                 return
             self._written = time.monotonic()
             # a reader measures rates from the start of the pass
-            before = [self._started] if self._started not in (None, event) and not self._told else []
-            self._told = event.kind != "pass_finished"
-            self._append([*(known for known in before if known is not None), event])
+            starts = [self._started] if self._started and not self._logged and self._started != event else []
+            self._logged = event.kind != "pass_finished"
+            self._append([*starts, event])
 
     def say(self, text: str) -> None:
         """Write a message."""
@@ -83,7 +82,7 @@ class LogFile:
 
     def _send(self, place: URLPlace, lines: str, at_once: bool) -> None:
         if self._lines is None:
-            # of the drivers before this one
+            # lines of earlier drivers
             try:
                 self._lines = [place.read_text()]
             except FileNotFoundError:
@@ -125,7 +124,7 @@ class LogReader:
         self._position = 0
 
     def new(self) -> Iterator[Event]:
-        """The events since the last call; an incomplete line waits for the next one."""
+        """Yield the events since the last call; an incomplete line waits for the next call."""
         try:
             if isinstance(self._path, URLPlace):
                 yield from self._events(self._rest(self._path))
@@ -152,7 +151,7 @@ class LogReader:
 
     def _rest(self, place: URLPlace) -> list[bytes]:
         size = size_of_file(place)
-        # a new object is asked for nothing behind its end
+        # stores refuse a range beyond the end
         if size <= self._position:
             return []
         return read_range(place, self._position, size).splitlines(keepends=True)

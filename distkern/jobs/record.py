@@ -1,4 +1,4 @@
-"""A job's record in its folder, and the state that follows from it."""
+"""A job's record in its folder, and the state of the job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from distkern.core.urls import redact_urls
 from distkern.data.store.description import described, json_object
 from distkern.data.store.places import absolute
 
-#: name=value, of a query or a line of settings, where the name says that the value is secret
+#: name=value in a query or settings, with a secret value
 _NAMED = re.compile(
     r"(?i)\b((?:[a-z0-9_]*_)?(?:password|passwd|secret|token|api_?key|secret_?key))=[^\s&'\"]+"
 )
@@ -25,7 +25,7 @@ _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|credential
 
 
 def redact(value: Any) -> Any:
-    """A JSON value without secrets: in URLs, after ``password=`` and its like, under such keys."""
+    """Return a JSON value without secrets: in URLs, after ``password=`` and the like, under such keys."""
     if isinstance(value, str):
         return _NAMED.sub(r"\1=***", redact_urls(value))
     if isinstance(value, Mapping):
@@ -41,16 +41,14 @@ def redact(value: Any) -> Any:
 QUEUED, RUNNING, FINISHED = "queued", "running", "finished"
 FAILED, CANCELLED, LOST = "failed", "cancelled", "lost"
 STATES = (QUEUED, RUNNING, FINISHED, FAILED, CANCELLED, LOST)
-#: nothing more will happen to such a job by itself
+#: states that end a job
 OVER = (FINISHED, FAILED, CANCELLED, LOST)
 
-#: seconds between two signs of life of a driver
-BEAT_SECONDS = 2.0
-#: the same for runs in a store, where each is a request
-STORE_BEAT_SECONDS = 10.0
-#: seconds without one after which a running job counts as lost; clocks of hosts may differ by less
+#: seconds between heartbeats of a driver; longer in a store, where each is a request
+BEAT_SECONDS, STORE_BEAT_SECONDS = 2.0, 10.0
+#: seconds without a heartbeat after which a running job counts as lost; clocks of hosts must differ by less
 LOST_SECONDS = 60.0
-#: seconds since 1970 in the year 9999, beyond which calendars end
+#: seconds since 1970 in the year 9999, the last of calendars
 _NEVER = 253_370_764_800.0
 
 
@@ -65,10 +63,10 @@ class Record:
     state : state as last written; see :func:`state_of`
     description : the job file's keys, without passwords
     scheduler : address
-    submitted, started, finished : seconds since 1970, None before it happened
+    submitted, started, finished : seconds since 1970, or None
     submission : number of submissions
     epoch : epoch of the driver that last claimed the job
-    host, worker : place of that driver
+    host, worker : host and worker of that driver
     error : one line for a failed or lost job
     runs : the folder whose index names the job
     """
@@ -93,21 +91,21 @@ class Record:
     def __post_init__(self) -> None:
         for moment in (self.submitted, self.started, self.finished):
             if moment is not None and not 0 <= moment < _NEVER:
-                raise ValueError(f"{moment:g} is no time")
+                raise ValueError(f"{moment:g} is not a time")
 
     def command(self, name: str, *arguments: str) -> str:
-        """A command about this job that works from here: ``distkern logs ID --follow``."""
+        """Return a command about this job that works from here: ``distkern logs ID --follow``."""
         here = os.environ.get("DISTKERN_RUNS") or "."
         elsewhere = self.runs and str(absolute(here)) != self.runs
         words = ["distkern", name, self.id, *arguments, *(["--runs", self.runs] if elsewhere else [])]
         return f"`{' '.join(map(shlex.quote, words))}`"
 
     def to_json(self) -> str:
-        """The record as text, without passwords."""
+        """Return the record as text, without passwords."""
         return json.dumps(redact(asdict(self)), indent=1) + "\n"
 
     def changed(self, **changes: Any) -> Record:
-        """The record with some fields changed."""
+        """Return the record with some fields changed."""
         return replace(self, **changes)
 
 
@@ -117,7 +115,7 @@ def from_json(text: str | bytes, where: str) -> Record:
     Raises
     ------
     CorruptDataError
-        If it is not such a text.
+        If the text is not a record.
     """
     try:
         return described(Record, json_object(text))
@@ -138,32 +136,30 @@ def new_id(algorithm: str) -> str:
 
 
 def is_recent(last: float | None, now: float) -> bool:
-    """Whether a sign of life at ``last`` counts. Clocks differ by less than :data:`LOST_SECONDS`, so later
-    times are ignored.
-    """
+    """Return whether a heartbeat at ``last`` is recent; times too far in the future do not count."""
     return last is not None and now - LOST_SECONDS <= last <= now + LOST_SECONDS
 
 
 def state_of(record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float) -> str:
-    """The current state of a job.
+    """Return the current state of a job.
 
     Parameters
     ----------
     record : as last written
-    beat : time of the driver's last sign of life, in seconds since 1970
-    asked_to_stop : the job was asked to stop
-    has_model : the finished model exists
+    beat : time of the driver's last heartbeat, in seconds since 1970
+    asked_to_stop : whether the job was asked to stop
+    has_model : whether the finished model exists
     now : seconds since 1970
     """
     is_alive = is_recent(record.started, now) or is_recent(beat, now)
     silent = record.state == LOST or (record.state == RUNNING and not is_alive)
     if has_model and (silent or record.state != RUNNING):
-        # the record may be older: its driver died before it wrote it, or `distkern train` finished the run
+        # the record may be outdated: its driver died, or `distkern train` finished the run
         return FINISHED
     if record.state in (FAILED, CANCELLED):
         return record.state
     if asked_to_stop and (silent or record.state == QUEUED):
-        # whoever still starts it will stop at once
+        # a driver that still starts will stop at once
         return CANCELLED
-    # a finished job whose model was taken away is as good as lost
+    # a finished job without its model counts as lost
     return LOST if silent or record.state == FINISHED else record.state

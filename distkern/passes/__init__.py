@@ -1,15 +1,13 @@
-"""A pass over the data is a value: what to do with each block, how to combine, how much memory it takes.
+"""A pass over the data is a value: a function of blocks, a way to combine results, and a cost in memory.
 
-A solver yields passes and is sent their results; it never sees files, tasks or workers. Each kind has a file
-of its own: the value, its plan, and how it runs on an executor, in this process or on others.
+A solver yields passes and is sent their results; it never sees files, tasks or workers. Each kind has its own
+file with the value, its plan, and how it runs on an executor.
 
 ``Reduce`` maps every block on the workers and combines the results in a fixed order.
-``Stream`` visits blocks in a given order, each with its rows in a given order, and hands prepared pieces of
-rows to the solver strictly in that order.
-``Rounds`` keeps an array for every group of rows with the process that holds the group: each round broadcasts
-a few numbers and gets a few back.
-``batches`` are Rounds that show the solver's model to drawn rows and keep nothing with them.
-``Each`` runs one task for each of some items, whose result is stored where it was made and never combined.
+``Stream`` visits blocks and their rows in a given order, and yields prepared pieces of rows in this order.
+``Rounds`` keep state with groups of rows: each round broadcasts a message and returns a combined answer.
+``batches`` are Rounds without state over drawn rows.
+``Each`` runs one task per item and stores its result where it was computed.
 """
 
 from __future__ import annotations

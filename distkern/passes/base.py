@@ -1,9 +1,9 @@
-"""What every kind of pass is: a value, with a plan that is pure arithmetic and a way to run it.
+"""The base of all passes: a value, with a plan by pure arithmetic and a way to run it.
 
-A plan follows from a pass, the layout of the data and a machine; nothing is read for it. What it decides for
-a Reduce (which blocks share a task, in which order results are combined) depends on the data alone, so that
-results have the same bits on every machine; what it decides for a Stream (who prepares the rows) and for
-Rounds (who holds the state) changes the time and not the bits.
+A plan follows from a pass, the layout of the data and a machine; no rows are read for it. The plan of a
+Reduce (which blocks share a task, in which order results are combined) depends on the data alone, so results
+have the same bits on every machine. The plans of a Stream (which process prepares rows) and of Rounds (which
+holds the state) change the time and not the bits.
 
 To add a kind, write a file with a frozen dataclass that derives from :class:`Pass`.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Extent:
-    """The blocks a pass may read: rows of each and bytes of a row."""
+    """The blocks of a split: rows of each and bytes per row."""
 
     block_rows: tuple[int, ...]
     row_bytes: int
@@ -48,18 +48,18 @@ class Extent:
         )
 
     def keep(self, machine: Machine) -> Keep:
-        """The run and the bytes of these blocks that a process may keep between passes."""
+        """Return the run and the bytes of blocks that a process may keep between passes."""
         return Keep(self.run, machine.cache_bytes) if self.cacheable else Keep()
 
     def kept_bytes(self, machine: Machine) -> int:
-        """Bytes that a process is expected to keep between passes."""
+        """Return the bytes that a process is expected to keep between passes."""
         return min(self.all_bytes, machine.cache_bytes) if self.cacheable else 0
 
     def block_bytes(self, machine: Machine) -> int:
-        """Bytes of reading and holding a block, beside kept ones.
+        """Return the bytes of reading and holding a block, besides kept blocks.
 
-        A block is read in one piece, checked, and copied out of what was read; a source of arrays gathers it.
-        Where all blocks are kept, the one in use is among them.
+        A block is read in one piece, checked and copied; a source of arrays gathers it. If all blocks are
+        kept, the current one is among them.
         """
         has_other = (self.in_memory and machine.in_process) or self.kept_bytes(machine) == self.all_bytes
         return self.largest_block_bytes * (1 if has_other else 2)
@@ -76,16 +76,16 @@ class Extent:
 
 @dataclass(frozen=True)
 class PassPlan:
-    """What a pass will take.
+    """The plan of a pass.
 
     Attributes
     ----------
-    name : of the pass
+    name : name of the pass
     tasks : tasks that read data
-    rows, bytes_read : over the whole pass; blocks that a process kept from an earlier pass count as well
-    mode : who does what, in words
+    rows, bytes_read : over the whole pass, including blocks kept from earlier passes
+    mode : description of the division of work
     worker_bytes, driver_bytes : predicted peaks of resident memory
-    compiles : the driver's process runs compiled loops
+    compiles : whether the driver runs compiled loops
     """
 
     name: str
@@ -97,7 +97,7 @@ class PassPlan:
     driver_bytes: int
     keep: Keep
     compiles: bool
-    #: whether ``driver_bytes`` has the blocks that the driver keeps
+    #: whether ``driver_bytes`` includes the blocks that the driver keeps
     counts_blocks_of_driver: ClassVar[bool] = False
 
     @classmethod
@@ -115,8 +115,11 @@ class PassPlan:
         mode: str = "workers",
         **own: Any,
     ) -> Self:
-        """The plan of a pass whose own bytes are ``worker`` and ``driver``, of work in the driver's process
-        or not, with what each process takes for itself, for reading and for compiled loops."""
+        """Return the plan of a pass with its own bytes ``worker`` and ``driver``.
+
+        Adds the bytes of each process itself, of reading and of compiled loops. ``works_here``: whether tasks
+        run in the driver's process.
+        """
         compiles = step.cost.driver_compiled or (works_here and step.cost.compiled)
         worker += machine.worker_base_bytes + extent.reader_bytes + extent.kept_bytes(machine)
         driver += machine.driver_base_bytes + extent.reader_bytes + step.cost.driver_bytes
@@ -135,12 +138,12 @@ class PassPlan:
 
     @property
     def state_bytes_on(self) -> tuple[int, int]:
-        """Bytes of state that stay after the pass: in a worker, in the driver."""
+        """Bytes of state after the pass: in a worker, in the driver."""
         return 0, 0
 
     @property
     def driver_reads(self) -> bool:
-        """Whether the driver reads blocks, beside workers that may be on its host."""
+        """Whether the driver reads blocks."""
         return False
 
 
@@ -151,17 +154,17 @@ class Watch(Protocol):
         """Report the number of finished tasks (visits, rounds)."""
 
     def finish(self, split_seconds: dict[str, float]) -> None:
-        """The pass is over; where its seconds went."""
+        """Report the end of the pass and the seconds of its parts."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where a pass is run.
+    """Where a pass runs.
 
     Attributes
     ----------
-    residents : of the run; None for a pass that belongs to none
-    watch : tells of a pass, its plan and the number of its tasks that it begins
+    residents : residents of the run; None outside of runs
+    watch : reports the start of a pass, given its plan and number of tasks
     """
 
     source: AbstractSource
@@ -172,19 +175,19 @@ class Site:
 
 
 class UnderWay(ABC):
-    """A pass that goes on while its solver computes."""
+    """A pass that continues while its solver computes."""
 
     def exchange(self, message: Any) -> Any:
-        """The answer to a message."""
+        """Return the answer to a message."""
         raise RuntimeError("these rounds are over: yield another Rounds before a Message")
 
     @abstractmethod
     def end(self) -> None:
-        """The solver goes on to another pass."""
+        """End the pass, since the solver continues with another one."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop the running work."""
+        """Stop running work."""
 
 
 class Pass(ABC):
@@ -192,11 +195,11 @@ class Pass(ABC):
 
     Attributes
     ----------
-    name : for people
-    operand : sent once to every worker (the model, usually)
-    split : which split of the data, "train" or "test"
-    reads_rows : its plan counts the rows that are read; else the solver counts what it looks at
-    measures_only : training could do without it: its time is reported separately (``training_seconds``)
+    name : shown to users
+    operand : sent once to every worker, usually the model
+    split : "train" or "test"
+    reads_rows : whether its plan counts the rows; else the solver does
+    measures_only : whether training does not need it; its time is not part of ``training_seconds``
     """
 
     name: str
@@ -205,42 +208,42 @@ class Pass(ABC):
     cost: Cost
     reads_rows: ClassVar[bool] = True
     measures_only: bool = False
-    #: what its tasks are called; None: rows, if it reads any
+    #: unit of progress; None: rows, if it reads any
     unit: ClassVar[str | None] = None
 
     @abstractmethod
     def work(self, block_rows: Sequence[int]) -> float:
-        """Operations on blocks with ``block_rows`` rows."""
+        """Return the number of operations on blocks with ``block_rows`` rows."""
 
     @abstractmethod
     def plan(self, extent: Extent, machine: Machine) -> PassPlan:
-        """The memory that the pass takes, and who does what."""
+        """Return the memory that the pass takes and the division of work."""
 
     @abstractmethod
     def run(self, site: Site) -> Any:
-        """The result for the solver, or :class:`UnderWay`."""
+        """Run the pass; return the result for the solver, or :class:`UnderWay`."""
 
     def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Any:
-        """The result over the only block of a split, in this process without an executor.
+        """Return the result for a split with one block, in this process without an executor.
 
-        ``residents``: of the Rounds of the run, by name; the result of Rounds is theirs.
+        ``residents`` holds the residents of Rounds by name.
         """
         raise TypeError(f"{self.name} is not for a process alone")
 
     def held_bytes(self, n_rows: int) -> int:
-        """Bytes of results and of state of rows in a process that makes the whole pass alone."""
+        """Return the bytes of results and state in a process that runs the whole pass alone."""
         return 2 * self.cost.result_bytes
 
     def changed(self, **fields: Any) -> Self:
-        """This pass with other values of some fields."""
+        """Return this pass with other values of some fields."""
         return replace(self, **fields)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
 class Outline:
-    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``.
+    """A pass of a future run without content, and how often it runs, for ``distkern plan``.
 
-    ``is_before`` says that it is made before those listed after it that load compiled loops or a library.
+    ``is_before``: whether it runs before later passes load compiled loops or a library.
     """
 
     step: Pass
@@ -250,18 +253,17 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A round of the :class:`~distkern.passes.Rounds` that were yielded last, with no other pass since."""
+    """A round of the last yielded :class:`~distkern.passes.Rounds`, without other passes since."""
 
     content: Any
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What a solver makes of its state once in a run, and is too large for checkpoints: a factorisation, say.
+    """A value computed once per run and too large for checkpoints, for instance a factorisation.
 
-    The result sent to the solver is what ``make`` returns, whose passes run the first time that the name is
-    yielded in a run; later it is sent what was made then. So it must be a function of what no stage changes.
-    A resumed run makes it again.
+    The solver is sent the result of ``make``, which runs when the name is first yielded; later the same
+    result is sent. So it must not depend on anything that stages change. A resumed run computes it again.
     """
 
     name: str
@@ -273,8 +275,8 @@ def completed(steps: Generator[Any, Any, Any], execute: Callable[[Any], Any], de
 
     Parameters
     ----------
-    execute : gives the result of a pass, or what is :class:`UnderWay`
-    derived : what was made of each :class:`Derived` of the run, by name
+    execute : returns the result of a pass, or :class:`UnderWay`
+    derived : results of each :class:`Derived` of the run, by name
     """
     answer: Any = None
     under_way: UnderWay | None = None
@@ -304,12 +306,12 @@ def completed(steps: Generator[Any, Any, Any], execute: Callable[[Any], Any], de
     finally:
         if under_way is not None:
             under_way.close()
-        # what it has set for the thread it sets back here, and not wherever it is collected
+        # so that it resets the thread's settings here and not when it is collected
         steps.close()
 
 
 def working_bytes(cost: Cost, extent: Extent, machine: Machine, task_bytes: int) -> tuple[int, int]:
-    """Bytes of tasks in a worker, and in the driver's process where they run there."""
+    """Return the bytes of tasks in a worker, and in the driver if they run there."""
     worker = loaded_bytes(cost) + machine.tasks_of_process * task_bytes
     here = extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
     return worker, here if machine.in_process else 0

@@ -1,4 +1,4 @@
-"""Batches: Rounds without state, about drawn rows, other ones for every message."""
+"""Batches: Rounds without state, each over newly drawn rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from distkern.passes.rounds import KEPT_BLOCKS_BYTES, AbstractResident, Rounds
 
 _MOST_PARTS = 8
 _PART_ROWS = 1024
-#: first index of the streams of an order: of the groups of a strip, of the blocks of a group
+#: first index of random streams: for the groups of a strip, for the blocks of a group
 _GROUPS, _BLOCKS = 0, 1
 
 
@@ -34,13 +34,13 @@ class BatchSlice:
 
 @dataclass(frozen=True)
 class BatchOrder:
-    """Batches of about ``batch_size`` rows, each in a fixed number of parts that different workers can take.
+    """Batches of about ``batch_size`` rows, each in a fixed number of parts for different workers.
 
-    The groups of blocks (:func:`~distkern.core.types.groups_of`) are dealt in consecutive runs, the strips,
-    one for each part. A strip gives one part to every batch: it goes through its groups in shuffled order,
-    and through the rows of a group in shuffled order (blocks, then rows of a block), cut into parts of nearly
-    equal length. So every row is seen once an epoch of its strip, at most one block of a strip is needed at a
-    time, and at most 8 blocks in all.
+    The groups of blocks (:func:`~distkern.core.types.groups_of`) are divided into consecutive runs, the
+    strips, one for each part. A strip contributes one part to every batch: it visits its groups in shuffled
+    order, and the rows of a group in shuffled order (blocks, then rows of a block), cut into parts of nearly
+    equal length. So every row is visited once per epoch of its strip, and a strip needs one block at a time,
+    all strips at most 8.
     """
 
     block_rows: tuple[int, ...]
@@ -52,7 +52,7 @@ class BatchOrder:
         return groups_of(self.block_rows)
 
     def group_rows(self, group: int) -> int:
-        """Rows of a group."""
+        """Return the number of rows of a group."""
         return sum(self.block_rows[block] for block in self.groups[group])
 
     @property
@@ -67,11 +67,11 @@ class BatchOrder:
         return tuple(strip for strip in strips if strip)
 
     def first(self) -> NDArray[np.int64]:
-        """The cursor before the first batch, (n_strips, 3): epoch, place in the order of groups, part."""
+        """Return the first cursor, (n_strips, 3): epoch, position in the order of groups, part."""
         return np.zeros((len(self.strips), 3), dtype=np.int64)
 
     def next(self, cursor: NDArray[np.int64]) -> tuple[tuple[BatchSlice, ...], NDArray[np.int64]]:
-        """The parts of the next batch, in the order of the data, and the cursor after it."""
+        """Return the parts of the next batch, in the order of the data, and the cursor after it."""
         after, draws = cursor.copy(), []
         strips = self.strips
         part_rows = self.batch_size / len(strips)
@@ -91,7 +91,7 @@ class BatchOrder:
         return tuple(draws), after
 
     def pieces(self, draw: BatchSlice) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """The place of each block in its group, and the positions of its rows that are in the part."""
+        """Yield the place of each block in its group and the positions of its rows in the part."""
         blocks = self.groups[draw.group]
         order = stream(self.seed, Purpose.VISIT_ORDER, _BLOCKS, draw.group, draw.epoch).permutation(
             len(blocks)
@@ -107,20 +107,20 @@ class BatchOrder:
 
 
 class AbstractFollower(ABC):
-    """What a process knows of the model of :func:`batches`, and answers about rows.
+    """A process's copy of the model of :func:`batches`, which answers messages about rows.
 
-    It must be a function of its operand and of the messages, in order: rows leave nothing behind.
+    It must be a function of its operand and of the messages, in order; rows must not change it.
     """
 
     @abstractmethod
     def follow(self, content: Any) -> None:
-        """Take the changes of the model from a message."""
+        """Apply a message's changes of the model."""
 
     @abstractmethod
     def answer(self, content: Any, parts: Iterator[Block]) -> Any:
-        """Answer a message that was followed, about the parts of the batch that this process has, in order.
+        """Answer a followed message about this process's parts of the batch, in order; there may be none.
 
-        A part is read when the iterator comes to it. With none of them it is the answer to no rows.
+        A part is read when the iterator reaches it.
         """
 
 
@@ -135,20 +135,20 @@ def batches(
     batch_bytes: int = 0,
     cost: Cost = UNKNOWN,
 ) -> Rounds:
-    """Batches of drawn rows, in fixed parts that different processes may have; nothing stays with the rows.
+    """Return Rounds over batches of drawn rows; no state stays with the rows.
 
     The content of each :class:`~distkern.passes.Message` that the solver yields next is (content for the
-    follower, draws of :meth:`BatchOrder.next`); what is sent back is the combined answer about its parts,
-    in the order of the data.
+    follower, draws of :meth:`BatchOrder.next`); the solver is sent the answers about the parts, combined in
+    the order of the data.
 
     Parameters
     ----------
-    open : module-level function of ``operand`` that gives an :class:`AbstractFollower`
-    combine : associative function of the answers about earlier and about later parts
-    order : which rows make the batches
-    n_batches : messages that are expected until the next pass
-    batch_bytes : of the rows of a batch, and of what is kept of them until the next batch
-    cost : of a process, without the rows; its result is an answer, its operations count a batch
+    open : module-level function of ``operand`` that returns an :class:`AbstractFollower`
+    combine : associative function of the answers about earlier and later parts
+    order : order of the rows
+    n_batches : messages expected until the next pass
+    batch_bytes : bytes of a batch's rows and of values kept until the next batch
+    cost : cost of a process without the rows, with answers as results and operations per batch
     """
     n_rows, n_parts = sum(order.block_rows), len(order.strips)
     cost = replace(cost, operations=cost.operations / n_rows)
@@ -160,7 +160,7 @@ def batches(
         n_rounds=n_batches,
         state_bytes_per_row=batch_bytes / n_rows,
         kept_blocks=n_parts,
-        # a part is gathered of pieces
+        # pieces are gathered into a part
         cost=cost.holding(task={"a part": (batch_bytes // n_parts,)}),
     )
 
@@ -198,7 +198,7 @@ class _Resident(AbstractResident):
         self._follower.follow(message[0])
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        """Nothing."""
+        """Return no arrays."""
         return {}
 
     def _parts(self, draws: tuple[BatchSlice, ...]) -> Iterator[Block]:
@@ -213,7 +213,7 @@ class _Resident(AbstractResident):
             if group not in self._groups:
                 self._groups[group] = self._openers[group]()
             block = self._groups[group].block(place)
-            # the last one is kept however large it is
+            # a single larger block is kept too
             self._blocks.n = max(KEPT_BLOCKS_BYTES, block.nbytes)
             self._blocks[group, place] = block
         return block

@@ -1,4 +1,4 @@
-"""Each: tasks in any order, each result stored by its worker, records in the order of the items."""
+"""Each: one task per item, in any order, whose result its worker stores."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from distkern.passes.base import Extent, Pass, PassPlan, Site, working_bytes
 from distkern.passes.execution import Call, Keep, Shared, Timed, read_block
 from distkern.passes.machine import TASK_BYTES, UNKNOWN, Cost, Machine
 
-#: tasks that are under way, for each worker
+#: tasks in flight per worker
 _TASKS_IN_FLIGHT = 16
 
 
 @dataclass(frozen=True)
 class EachPlan(PassPlan):
-    """``order`` of the tasks, by number; ``in_flight`` are under way at most."""
+    """``order`` of the tasks, by number; at most ``in_flight`` run or wait on workers."""
 
     order: tuple[int, ...]
     in_flight: int
@@ -29,22 +29,21 @@ class EachPlan(PassPlan):
 
 @dataclass(frozen=True)
 class Each(Pass):
-    """One task for each item, run on the workers, all of them at once and in any order.
+    """One task per item, run on the workers in any order.
 
-    A task's result is stored where it was made (``store``), and only its record travels. The result sent to
-    the solver is the list of the records in the order of the items. Tasks whose records the store has from a
-    run that was killed are not run again.
+    A task stores its result in ``store`` where it runs, and only a small record travels. The solver is sent
+    the records in the order of the items. Tasks with records from a killed run are not repeated.
 
     Attributes
     ----------
-    task : module-level function of (item, iterator over its blocks, operand) that gives the result; a block
-        is read when the iterator comes to it
-    items : what each task is given; any values that can be sent
-    store : where the results go; None where the pass is only planned
-    blocks : of each item, the numbers of the blocks that its task reads, in order; empty if tasks read none
+    task : module-level function of (item, iterator over its blocks, operand) that returns the result; a block
+        is read when the iterator reaches it
+    items : picklable argument of each task
+    store : store of the results; None if the pass is only planned
+    blocks : numbers of the blocks that each item's task reads, in order; empty if tasks read none
     operand : sent to the workers, for all tasks
-    record_bytes : of a record, pickled, at most; a larger one is an error
-    cost : of a task; ``result_bytes`` counts what it stores
+    record_bytes : largest size of a pickled record
+    cost : cost of a task; ``result_bytes`` counts what it stores
     """
 
     name: str
@@ -62,18 +61,18 @@ class Each(Pass):
             raise ValueError(f"{len(self.items)} items and blocks of {len(self.blocks)}")
 
     def work(self, block_rows: Sequence[int]) -> float:
-        """None that are counted: what a task makes is known to it alone."""
+        """Return 0: the operations of tasks are unknown."""
         return 0.0
 
     def blocks_of(self, number: int) -> tuple[int, ...]:
-        """The blocks that a task reads."""
+        """Return the blocks that a task reads."""
         return self.blocks[number] if self.blocks else ()
 
     def plan(self, extent: Extent, machine: Machine) -> EachPlan:
-        """The tasks with the most rows begin, so that no long one is left to the end.
+        """Start with the tasks with most rows, so that no long one runs last.
 
-        A task that reads holds a block (of a lazy graph, all of its blocks), its workspace and its
-        result. The driver holds the records, and where workers may not see the store the results under way.
+        A task holds a block (for a lazy graph, all of its blocks), its workspace and its result. The driver
+        holds the records and, if workers may not see the store, the results in flight.
 
         >>> extent = Extent(block_rows=(10, 30, 20), row_bytes=1000)
         >>> step = Each("cells", len, range(2), store=None, blocks=((0,), (1, 2)))
@@ -105,11 +104,11 @@ class Each(Pass):
         )
 
     def run(self, site: Site) -> list[Any]:
-        """The record of each task."""
+        """Run the tasks and return their records."""
         plan = self.plan(site.extent, site.executor.machine)
         watch = site.watch(self, plan, plan.tasks)
         kept = self.store
-        assert kept is not None, "a pass that is run has a store"
+        assert kept is not None, "a running pass has a store"
         found = {number: record for number, record in kept.records().items() if number < plan.tasks}
         records = dict(found)
         operand, store = Shared(self.operand), Shared(kept)
@@ -142,7 +141,7 @@ class Each(Pass):
 
 @dataclass(frozen=True)
 class _Unstored:
-    """A result that its worker could not put into the store."""
+    """A result whose worker does not see the store."""
 
     result: Any
 
@@ -157,7 +156,7 @@ def each_task(
     item: Any,
     *readers: Block | Reader,
 ) -> Timed:
-    """Task ``number`` of an Each: its record, with its result stored; or the result, :class:`_Unstored`."""
+    """Run task ``number``; return the record of its stored result, or the result as :class:`_Unstored`."""
     blas.pin_worker()
     read = 0.0
 
@@ -179,7 +178,7 @@ def each_task(
 
 
 def _put(store: Store, number: int, result: Any, record_bytes: int) -> Any:
-    """Store a result; its record, which must be small: all of them are held by the driver."""
+    """Store a result; return its record, which must be small since the driver holds all of them."""
     record = store.put(number, result)
     size = len(pickle.dumps(record, protocol=5))
     if size > record_bytes:

@@ -1,7 +1,7 @@
-"""Where tasks run: the base class of executors, their tasks, and the blocks that their processes keep.
+"""The base class of executors, their tasks, and the blocks that processes keep.
 
 To add an executor, write a file in ``engine/executors`` with a class that derives from
-:class:`AbstractExecutor` and gives itself a ``name``; the contract tests pick it up.
+:class:`AbstractExecutor` and has a ``name``; the contract tests find it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from distkern.passes.machine import Machine
 if TYPE_CHECKING:
     from distkern.passes.rounds import AbstractResidents, Lost, Rounds, RoundsPlan, Saved
 
-#: called as tasks of a pass finish, with the number that have finished
+#: called with the number of finished tasks of a pass
 Progress: TypeAlias = Callable[[int], None]
 #: results that a task combines
 FAN_IN = 8
@@ -34,7 +34,7 @@ _bytes = 0
 
 @dataclass(frozen=True)
 class Timed:
-    """A partial result and the seconds it took to read its blocks and to work on them."""
+    """A partial result, and the seconds of reading its blocks and of working on them."""
 
     value: Any
     read_seconds: float
@@ -43,19 +43,18 @@ class Timed:
 
 @dataclass(frozen=True)
 class Keep:
-    """A run, and how many bytes of blocks a process may keep for it."""
+    """A run, and the bytes of blocks that a process may keep for it."""
 
     run: str = ""
     budget_bytes: int = 0
 
 
 def read_block(item: Block | Reader, keep: Keep) -> Block:
-    """A block: as the graph made it, as an earlier pass left it, or from its reader.
+    """Return a block: of the graph, kept by an earlier pass, or from its reader.
 
-    A run reads the same blocks in every pass. What fits into the budget is kept from the first pass on and
-    nothing is ever evicted, as ``zict.LRU`` would: the passes go over the data in turns, and the block that
-    was used longest ago is the one needed next. A call for another run forgets the blocks of the one before.
-    A kept block is shared: nobody may write to it.
+    A run reads the same blocks in every pass. Blocks are kept until the budget is full and never evicted:
+    passes repeat the same order, so the least recently used block is the one needed next. A call for another
+    run drops the blocks of the previous one. A kept block is shared and read-only.
     """
     global _run, _bytes
     if isinstance(item, Block):
@@ -93,7 +92,7 @@ def fold(combine: Callable[..., Any], *partials: Timed) -> Timed:
 
 
 def folded(combine: Callable[..., Any], partials: list[Timed]) -> Timed:
-    """Combine partial results from left to right; the list is emptied, so that each is freed in time."""
+    """Combine partial results from left to right; the list is emptied, which frees each result early."""
     partials.reverse()
     total = partials.pop()
     while partials:
@@ -107,7 +106,7 @@ def folded(combine: Callable[..., Any], partials: list[Timed]) -> Timed:
 
 
 def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Timed:
-    """``function`` of a block's features."""
+    """Apply ``function`` to a block's features."""
     blas.pin_worker()
     start = time.perf_counter()
     block = read_block(item, Keep())
@@ -117,7 +116,7 @@ def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Time
 
 
 class Shared:
-    """An argument that many calls have in common and that should travel once for each batch of calls."""
+    """An argument shared by many calls, sent once per batch of calls."""
 
     def __init__(self, value: Any) -> None:
         self.key = f"distkern-shared-{uuid.uuid4().hex}"
@@ -144,61 +143,63 @@ class AbstractExecutor(ABC):
 
     name: ClassVar[str]
     machine: Machine
-    #: address of a dashboard to watch, if there is one
+    #: address of the dashboard, if any
     dashboard: str | None = None
 
     @classmethod
     @abstractmethod
     def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
-        """One of this kind, with the arguments of :func:`~distkern.engine.executors.open_executor`."""
+        """Open an executor; see :func:`~distkern.engine.executors.open_executor`."""
 
     @property
     def client(self) -> Any:
-        """The client of a distributed scheduler, if that is where tasks run."""
+        """The client of a distributed scheduler, or None."""
         return None
 
     @abstractmethod
     def reduced(
         self, name: str, calls: Sequence[Call], combine: Callable[..., Any], progress: Progress
     ) -> Timed:
-        """The results of the calls of a pass, combined from left to right in runs of 8, and these runs again:
-        the same additions in the same order everywhere."""
+        """Combine the results of a pass's calls from left to right in runs of 8, then the runs likewise.
+
+        So additions happen in the same order on every executor.
+        """
 
     @abstractmethod
     def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
-        """The results of the calls, strictly in order, with at most ``in_flight`` under way."""
+        """Yield the results of the calls in order, with at most ``in_flight`` ahead."""
 
     @abstractmethod
     def finished(
         self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
     ) -> Iterator[tuple[int, Timed]]:
-        """The numbers and results of the numbered calls of a pass, as each finishes.
+        """Yield numbers and results of a pass's calls as they finish, with at most ``in_flight`` running.
 
-        At most ``in_flight`` are under way. A call runs again if its worker dies.
+        A call runs again if its worker dies.
         """
 
     @abstractmethod
     def residents(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
     ) -> AbstractResidents:
-        """The residents of Rounds as planned, restored from ``saved``; ``lost`` hears of dead workers."""
+        """Open the residents of Rounds, restored from ``saved``; ``lost`` is called for dead workers."""
 
     @abstractmethod
     def shared_by(self, n_runs: int) -> AbstractExecutor:
-        """An executor for one of several runs at a time, each with a share of the workers' memory limit.
+        """Return an executor for one of several concurrent runs, with a share of the workers' memory limit.
 
-        Running workers stay the same; workers that an executor starts itself are divided.
+        Workers that the executor starts itself are divided; running workers are shared.
         """
 
     def worker_peaks(self) -> dict[str, int]:
-        """Peak resident bytes of each worker process, by address; empty when tasks run in this process."""
+        """Return the peak resident bytes of each worker process by address, if there are any."""
         return {}
 
-    def forget_blocks(self) -> None:  # noqa: B027  (most executors have nothing to tell)
-        """Tell the workers that a run is over, so that they drop the blocks that they kept."""
+    def forget_blocks(self) -> None:  # noqa: B027  (only clusters override it)
+        """Let the workers drop the blocks kept for a run."""
 
     def close(self) -> None:  # noqa: B027
-        """Release what the executor started itself."""
+        """Stop everything that the executor started."""
 
     def __enter__(self) -> AbstractExecutor:
         return self

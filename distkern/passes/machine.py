@@ -1,4 +1,4 @@
-"""Bytes and counts of work: what a pass takes and what a machine offers. Pure arithmetic."""
+"""Costs of passes and sizes of machines, in bytes and operations. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from math import prod
 from types import MappingProxyType, ModuleType
 from typing import TypeAlias
 
-#: operations that take the time of an exponential
+#: operations in the time of an exponential
 EXPONENTIAL = 90.0
 
-#: name of an array -> its shape, with the bytes of a number last
+#: name of an array -> its shape, and bytes per number last
 Shapes: TypeAlias = Mapping[str, Sequence[float]]
 _NOTHING: Shapes = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a pass takes, for the planner.
+    """The cost of a pass, for the planner.
 
     Attributes
     ----------
-    workspace_bytes : buffers of a task, beside the block itself
-    result_bytes : a task's result (for a Stream: of one prepared row; for Each: what it stores)
-    process_bytes : what a process that works loads once, beside what every one has and compiled code
-    compiled : its tasks run compiled loops (of a Stream, those that prepare rows)
-    solves : its tasks load SciPy's linear algebra, which compiled loops count already
-    driver_compiled : the driver runs compiled loops over its results
-    driver_library : the driver loads the libraries of :data:`LIBRARY_BYTES`
-    total_result_bytes : where results are joined and not summed: of all tasks together, at most
-    operations : floating-point operations of a row; an exponential counts as :data:`EXPONENTIAL` of them
-    driver_bytes : what the driver holds meanwhile
+    workspace_bytes : buffers of a task, besides the block itself
+    result_bytes : a task's result (Stream: one prepared row; Each: the stored result)
+    process_bytes : loaded once by each working process, besides compiled code
+    compiled : whether tasks run compiled loops (Stream: those that prepare rows)
+    solves : whether tasks load SciPy's linear algebra, which compiled loops include
+    driver_compiled : whether the driver runs compiled loops over results
+    driver_library : whether the driver loads the libraries of :data:`LIBRARY_BYTES`
+    total_result_bytes : bound on all results together, if they are joined and not summed
+    operations : floating-point operations per row; an exponential counts as :data:`EXPONENTIAL`
+    driver_bytes : held by the driver during the pass
     """
 
     workspace_bytes: int = 0
@@ -55,13 +55,13 @@ class Cost:
         joined: Shapes = _NOTHING,
         driver: Shapes = _NOTHING,
     ) -> Cost:
-        """The ledger of memory: what this takes, and arrays of these shapes beside.
+        """Return this cost plus arrays of these shapes.
 
         Parameters
         ----------
-        task, process, driver : of each task, of each process that works, of the driver
-        result : of a task's result
-        joined : of the result of all tasks together, of which each may have any part
+        task, process, driver : arrays of each task, of each working process, of the driver
+        result : arrays of a task's result
+        joined : arrays of all results together, any part of which a task may return
 
         >>> Cost(compiled=True).holding(task={"a tile": (100, 8, 4), "sums": (8, 8)}).workspace_bytes
         3264
@@ -77,70 +77,70 @@ class Cost:
         )
 
     def waiting_bytes(self, n_results: int) -> int:
-        """Bytes of ``n_results`` results of tasks; of joined results, at most the bytes of all tasks."""
+        """Return the bytes of ``n_results`` results; joined results have at most their total."""
         apart = n_results * self.result_bytes
         return apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
 
 
-#: of a pass that states no cost
+#: cost of a pass that states none
 UNKNOWN = Cost()
 
 
 def bytes_of(arrays: Shapes) -> int:
-    """Bytes of arrays of these shapes, all together."""
+    """Return the total bytes of arrays of these shapes."""
     return sum(int(prod(shape)) for shape in arrays.values())
 
 
 MIB = 2**20
 
-#: resident bytes of a Dask worker process that serves a dashboard and has read a small block (92 measured),
-#: and what the pages of the dashboard (bokeh) are of them
+#: resident bytes of a Dask worker process that serves a dashboard and has read a small block (92 MiB
+#: measured), and the share of the dashboard's pages (Bokeh)
 WORKER_BASE_BYTES = 94 * MIB
 PAGES_BYTES = 17 * MIB
-#: resident bytes of a command's process (122 to 130 measured), and of the scheduler in it (14; with its pages
-#: 32); what pandas, SciPy's statistics and scikit-learn's models are beside it, which commands load when they
-#: use them (109 measured, with a fit), and programs with scikit-learn at once (198 to 205 in all)
+#: resident bytes of a command's process (122 to 130 MiB measured), of the scheduler in it (14; with its pages
+#: 32), and of pandas, SciPy's statistics and scikit-learn's models, which commands load on use (109 measured,
+#: with a fit) and programs with scikit-learn at once (198 to 205 in total)
 DRIVER_BASE_BYTES = 140 * MIB
 SCHEDULER_BYTES = 15 * MIB
 LIBRARY_BYTES = 110 * MIB
-#: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,
-#: which has nothing yet of what they share with others (125 loaded, 165 while they compile)
+#: bytes of numba and compiled loops in the driver (50 MiB loaded, up to 110 while compiling), and in a
+#: worker, which lacks the libraries that they share with others (125 loaded, 165 while compiling)
 COMPILING_BYTES = 100 * MIB
 COMPILED_BYTES = 176 * MIB
-#: what of it stays in a worker for the passes that follow
+#: bytes of them that stay in a worker after the pass
 LOADED_BYTES = 125 * MIB
-#: what SciPy's linear algebra and distances add to a worker that runs no compiled loops (24 to 33 measured)
+#: bytes of SciPy's linear algebra and distances in a worker without compiled loops (24 to 33 MiB measured)
 SOLVING_BYTES = 33 * MIB
-#: share of its limit at which a nanny ends a worker that others have started, as Dask has it
+#: Dask's default share of a worker's limit at which its nanny terminates it
 TERMINATED_AT = 0.95
-#: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
+#: most bytes of blocks that a process keeps between passes (and at most a quarter of its memory limit)
 CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables
 TASK_BYTES = 4096
-#: operations that a byte sent to another process is worth, a message to worker processes and back, and waking
-#: up a thread; fewer than ``AT_ONCE`` are not worth leaving a worker's event loop
+#: operations in the time of sending a byte to another process, of a message to workers and back, and of
+#: waking a thread; fewer than ``AT_ONCE`` run in a worker's event loop
 BYTE_SENT, EXCHANGE, THREAD, AT_ONCE = 100, 1.5e8, 5e6, 1e9
-#: state of Rounds that the driver keeps when no memory limit is given
+#: largest state of Rounds in the driver without a memory limit
 RESIDENT_BYTES = 2**30
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where passes run.
+    """The processes on which passes run.
 
     Attributes
     ----------
     kind : "synchronous", "threads", "processes" or "distributed"
-    n_workers : tasks that run at the same time
-    memory_limit : bytes for each worker process, or None
-    same_host : the workers share the driver's host
+    n_workers : concurrent tasks
+    memory_limit : bytes per worker process, or None
+    same_host : whether the workers share the driver's host
     driver_threads : threads that may prepare rows in the driver's process
-    n_processes : worker processes; None: one for each task
-    most_kept : bytes of the data that each process may keep between passes, beside what the limit allows
-    loads_ahead : visits (blocks) that the driver loads ahead of the one being consumed
-    window_bytes : of the prepared rows that a worker sends at once, about
-    has_dashboard : worker processes serve pages of their own, or may: so do those that run already
-    has_library : the driver's process has loaded pandas, and is no command that has not used it
+    n_processes : worker processes; None: one per task
+    most_kept : most bytes of data that each process may keep between passes
+    loads_ahead : visits (blocks) that the driver loads ahead
+    window_bytes : approximate bytes of prepared rows that a worker sends at once
+    has_dashboard : whether worker processes may serve pages
+    has_library : whether the driver's process has loaded pandas
     """
 
     kind: str
@@ -157,12 +157,12 @@ class Machine:
 
     @property
     def processes(self) -> int:
-        """Worker processes."""
+        """Number of worker processes."""
         return self.n_workers if self.n_processes is None else self.n_processes
 
     @property
     def tasks_of_process(self) -> int:
-        """Tasks that a worker process runs at the same time."""
+        """Concurrent tasks of a worker process."""
         return -(-self.n_workers // self.processes)
 
     @property
@@ -177,16 +177,16 @@ class Machine:
 
     @property
     def driver_base_bytes(self) -> int:
-        """Bytes of an idle driver's process."""
+        """Bytes of an idle driver process."""
         scheduler = 0 if self.in_process else SCHEDULER_BYTES + (PAGES_BYTES if self.has_dashboard else 0)
         return DRIVER_BASE_BYTES + scheduler + (LIBRARY_BYTES if self.has_library else 0)
 
     @property
     def cache_bytes(self) -> int:
-        """Bytes of the data that each process may keep between passes."""
+        """Bytes of data that each process may keep between passes."""
         return self.most_kept if self.memory_limit is None else min(self.most_kept, self.memory_limit // 4)
 
 
 def loaded_bytes(cost: Cost) -> int:
-    """Bytes that a worker loads once for the tasks of a pass."""
+    """Return the bytes that a worker loads once for the tasks of a pass."""
     return cost.process_bytes + (COMPILED_BYTES if cost.compiled else SOLVING_BYTES if cost.solves else 0)

@@ -29,13 +29,13 @@ class ReducePlan(PassPlan):
 
 @dataclass(frozen=True)
 class Reduce(Pass, Generic[Partial]):
-    """combine(... combine(map(block_0), map(block_1)) ...), in an order that depends on the data alone.
+    """Compute combine(... combine(map(block_0), map(block_1)) ...) in an order fixed by the data.
 
     Attributes
     ----------
     map : module-level function of (block, operand)
     combine : associative function of two results of ``map``, earlier rows first
-    blocks : numbers of the blocks to read, in order (None for all)
+    blocks : numbers of the blocks to read, in order; None: all
     """
 
     name: str
@@ -52,7 +52,7 @@ class Reduce(Pass, Generic[Partial]):
         return self.cost.operations * sum(block_rows[block] for block in blocks)
 
     def plan(self, extent: Extent, machine: Machine) -> ReducePlan:
-        """Blocks are grouped until a task reads 16 MiB, but not so far that fewer than 16 tasks remain.
+        """Group blocks until a task reads 16 MiB, but keep at least 16 tasks.
 
         >>> extent = Extent(block_rows=(1000,) * 40, row_bytes=1000)
         >>> plan = Reduce("count", len, max).plan(extent, Machine("synchronous", 1))
@@ -69,13 +69,13 @@ class Reduce(Pass, Generic[Partial]):
         )
         groups = tuple(blocks[start : start + per_task] for start in range(0, len(blocks), per_task))
         cost = self.cost
-        # results that wait for each other, and what earlier ones were combined to; the driver has the last
+        # results waiting to be combined, and earlier combined ones; the driver has the last
         waiting = cost.waiting_bytes(min(FAN_IN, len(groups)))
         earlier = _combined_before(len(groups)) * cost.result_bytes
-        # with the sum so far, the next one is made of it before it is freed
+        # a new sum is computed before the previous one is freed
         combined = 0 if len(groups) <= FAN_IN and per_task == 1 else cost.waiting_bytes(2)
         combined += -(-earlier // machine.processes)
-        # a worker copies all of the last results that it sends to the driver, one of them twice at a time
+        # a worker copies the last results that it sends to the driver, one of them twice
         last = len(groups)
         while last > FAN_IN:
             last = -(-last // FAN_IN)
@@ -86,7 +86,7 @@ class Reduce(Pass, Generic[Partial]):
         )
         driver = here + len(groups) * TASK_BYTES + waiting + cost.result_bytes
         if machine.kind == "distributed" and machine.same_host:
-            # they come through the scheduler, which is in the driver's process or beside it
+            # results pass through the scheduler in or beside the driver's process
             driver += waiting
         return ReducePlan.of(
             self,
@@ -110,7 +110,7 @@ class Reduce(Pass, Generic[Partial]):
         return value
 
     def calls(self, plan: ReducePlan, source: AbstractSource) -> list[Call]:
-        """The tasks that read data, whose results are combined."""
+        """Return the tasks that read data."""
         arguments = (self.map, self.combine, plan.keep, Shared(self.operand))
         return [Call(reduce_group, arguments, source, blocks) for blocks in plan.groups]
 
@@ -125,7 +125,7 @@ def reduce_group(
     operand: Any,
     *items: Block | Reader,
 ) -> Timed:
-    """Map the blocks of a group one after the other and fold the results."""
+    """Map the blocks of a group in order and combine the results."""
     blas.pin_worker()
     read = work = 0.0
     total: Any = None
@@ -141,8 +141,7 @@ def reduce_group(
 
 
 def _combined_before(n_results: int) -> int:
-    """Results of earlier runs of 8 that are there when the last run of them is combined: of a run itself, and
-    of the runs of runs."""
+    """Return the number of combined results of earlier runs of 8, at all levels, at the last run."""
     found = 0
     while n_results > FAN_IN:
         n_results = -(-n_results // FAN_IN)

@@ -1,4 +1,4 @@
-"""Rounds: state that stays with groups of rows, and exchanges of messages with whoever holds it."""
+"""Rounds: state that stays with groups of rows, and exchanges of messages with its holders."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from distkern.passes.machine import (
     loaded_bytes,
 )
 
-#: blocks of rows that a process keeps of :attr:`Rounds.kept_blocks`, beside the one in use
+#: bytes of :attr:`Rounds.kept_blocks` in a process, besides the block in use
 KEPT_BLOCKS_BYTES = 64 * MIB
-_SECONDS_BETWEEN_NEWS = 0.1
+_REPORT_SECONDS = 0.1
 
 #: group -> its arrays; reading one may fetch it from a checkpoint
 Saved: TypeAlias = Mapping[int, dict[str, NDArray[Any]]]
@@ -38,41 +38,37 @@ Lost: TypeAlias = Callable[[str], None]
 
 
 class AbstractResident(ABC):
-    """What a process keeps of some groups of rows from round to round.
+    """The state of some groups of rows in a process, from round to round.
 
-    It must be a pure function of its operand and of the messages it was sent, in order, so that
-    it can be rebuilt by replaying them; and the answer for some groups must be the combination, in order, of
-    the answers that each group alone would give, so that it does not matter which process holds which groups.
-    Several residents may act in threads of one process. Messages and answers may be shared between them and
-    the solver: neither side changes one that it has sent or been given.
+    It must be a pure function of its operand and its messages, in order, so that replaying them rebuilds it.
+    Its answer must be the combination, in order, of the answers for each group alone, so that the assignment
+    of groups to processes does not matter. Several residents may run in threads of one process. Messages and
+    answers may be shared with the solver, so nobody may change one after sending or receiving it.
     """
 
     @abstractmethod
     def answer(self, message: Any) -> Any:
-        """Act on a message of the solver and answer it."""
+        """Process a message of the solver and answer it."""
 
     def replay(self, message: Any) -> None:
-        """Act on a message that has been answered already, when the state is rebuilt.
-
-        Overridden where the answer costs more than what it leaves behind.
-        """
+        """Process a message again to rebuild the state; override it if the answer itself is expensive."""
         self.answer(message)
 
     @abstractmethod
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        """The arrays of a group, from which :attr:`Rounds.open` restores it; read before the next message."""
+        """Return the arrays from which :attr:`Rounds.open` restores a group; read before the next message."""
 
 
 @dataclass(frozen=True)
 class RoundsPlan(PassPlan):
-    """Which process holds the state of which groups; ``rows`` have a state, ``tasks`` are processes.
+    """The assignment of groups to processes; ``rows`` have state, ``tasks`` are processes.
 
     Attributes
     ----------
-    partitions : the groups of each resident, a contiguous run; answers are combined in this order
-    on_workers : each resident lives in a worker process, else all of them in the driver's
-    state_bytes : of the state, in a worker or in the driver
-    at_once : an answer takes so little that a worker makes it in its event loop, without waking a thread
+    partitions : the groups of each resident, contiguous; answers are combined in this order
+    on_workers : whether residents live in worker processes, else in the driver
+    state_bytes : bytes of the state, in a worker or in the driver
+    at_once : whether answers are so cheap that a worker computes them in its event loop
     """
 
     partitions: tuple[tuple[int, ...], ...]
@@ -90,26 +86,23 @@ class RoundsPlan(PassPlan):
 class Rounds(Pass):
     """Rounds over state that stays with its groups of rows.
 
-    Each :class:`~distkern.passes.Message` that the solver yields next is a round; what is sent back to it is
-    the combined answer of all residents. The state lives until the run ends: a later ``Rounds`` of the same
-    name goes on with it (its ``open``, ``operand`` and ``split`` are then not looked at), and a resumed run
-    finds it as it was at the checkpoint. Until a checkpoint is written, the messages are kept to be replayed
-    should a worker die.
+    Each :class:`~distkern.passes.Message` that the solver yields next is a round; the solver is sent the
+    combined answer of all residents. The state lives until the run ends: later ``Rounds`` of the same name
+    continue with it (ignoring their ``open``, ``operand`` and ``split``), and a resumed run restores it from
+    the checkpoint. Messages since the last checkpoint are kept, to be replayed if a worker dies.
 
     Attributes
     ----------
-    name : for people, and of the state
-    open : module-level function of (group number -> opener, operand, group number -> saved arrays) that gives
-        an :class:`AbstractResident`; the last is empty for a new run and may have other groups too, and its
-        arrays are the resident's to keep: each is read on demand
-    combine : associative function of the answers of earlier and of later groups
-    n_rounds : messages that are expected until the next pass, for those who watch
+    name : shown to users, and key of the state
+    open : module-level function of (group number -> opener, operand, group number -> saved arrays) that
+        returns an :class:`AbstractResident`; the last mapping is read on demand, is empty for a new run, and
+        may have other groups too; the resident may keep its arrays
+    combine : associative function of the answers of earlier and later groups
+    n_rounds : messages expected until the next pass, for progress
     state_bytes_per_row : resident memory of the state
-    message_bytes : of a message, where those of all rounds are worth counting: the driver keeps them while
-        the state is on workers
-    kept_blocks : blocks that a process keeps as they were read, at most, if they take no more than
-        ``KEPT_BLOCKS_BYTES`` and a block
-    cost : of a process; its result is an answer, its operations count a round for each row
+    message_bytes : bytes of a message, if large: the driver keeps messages while the state is on workers
+    kept_blocks : most blocks that a process keeps as read, within ``KEPT_BLOCKS_BYTES`` plus one block
+    cost : cost of a process, with answers as results and operations per row and round
     """
 
     name: str
@@ -129,13 +122,12 @@ class Rounds(Pass):
         return self.n_rounds * self.cost.operations * sum(block_rows)
 
     def plan(self, extent: Extent, machine: Machine) -> RoundsPlan:
-        """Keep the state in the driver's process where it fits and is not slower, else on the workers.
+        """Keep the state in the driver's process if it fits and is not slower, else on the workers.
 
-        Operations of a round, with n rows and a operations a row: n a in the driver, n a / workers and those
-        of the exchange of a message on the workers. It fits if it takes no more than a quarter of the memory
-        limit, or 1 GiB without one. Executors without a cluster keep it in their own process whatever it
-        takes, "processes" as well; "threads" shares it out to threads when the part of each is worth waking
-        it up for.
+        A round over n rows with a operations per row costs n a in the driver, and n a / workers plus the
+        exchange of a message on the workers. The state fits within a quarter of the memory limit, or 1 GiB
+        without a limit. Executors without a cluster, "processes" too, always keep it in their own process;
+        "threads" divides it among threads if the work of each is worth waking it.
 
         >>> extent = Extent(block_rows=(1000,) * 16, row_bytes=400)
         >>> step = Rounds("rounds", dict, max, cost=Cost(operations=100))
@@ -163,7 +155,7 @@ class Rounds(Pass):
             n_residents = machine.n_workers if threaded else 1
         partitions = _contiguous(rows, n_residents)
         largest = max(sum(rows[group] for group in partition) for partition in partitions)
-        # a second copy of a group's arrays, while they are saved or restored, and a block that is read from
+        # a second copy of a group's arrays while they are saved or restored, and the block being read
         copied = int(max(rows) * self.state_bytes_per_row) + extent.largest_block_bytes
         block_bytes = extent.largest_block_bytes
         kept = min(KEPT_BLOCKS_BYTES + block_bytes, self.kept_blocks * block_bytes) if self.kept_blocks else 0
@@ -213,7 +205,7 @@ class Rounds(Pass):
 
 
 def _contiguous(rows: list[int], n_partitions: int) -> tuple[tuple[int, ...], ...]:
-    """Consecutive groups in ``n_partitions`` runs (or one for each group) of about equal rows."""
+    """Divide consecutive groups into at most ``n_partitions`` runs of about equal rows."""
     n_partitions = min(n_partitions, len(rows))
     total, done = sum(rows), 0
     partitions: list[list[int]] = [[]]
@@ -222,7 +214,7 @@ def _contiguous(rows: list[int], n_partitions: int) -> tuple[tuple[int, ...], ..
         done += count
         left = len(rows) - group - 1
         wanted = n_partitions - len(partitions)
-        # a run ends where its share of the rows does, or where the others need every group that is left
+        # a run ends at its share of the rows, or when the other runs need all remaining groups
         if wanted and (done * n_partitions >= total * len(partitions) or left == wanted):
             partitions.append([])
     return tuple(tuple(partition) for partition in partitions)
@@ -237,19 +229,19 @@ class AbstractResidents(ABC):
 
     @abstractmethod
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        """The arrays of a group, as they are now."""
+        """Return the current arrays of a group."""
 
     @abstractmethod
     def checkpointed(self, saved: Saved) -> None:
-        """Note that the present state is safe in ``saved``: lost state is restored from there."""
+        """Note that the current state is saved, for restoring lost state."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the state."""
+        """Release the state."""
 
 
 class LocalResidents(AbstractResidents):
-    """Residents in this process: one answers in the calling thread, each other in a thread of its own."""
+    """Residents in this process: one answers in the calling thread, each other in its own thread."""
 
     def __init__(self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved) -> None:
         self._combine = step.combine
@@ -275,7 +267,7 @@ class LocalResidents(AbstractResidents):
         return self._resident_of[group].saved(group)
 
     def checkpointed(self, saved: Saved) -> None:
-        """Nothing to note: this state is lost with the driver only."""
+        """Do nothing: this state is lost only with the driver."""
 
     def close(self) -> None:
         if self._threads is not None:
@@ -285,11 +277,11 @@ class LocalResidents(AbstractResidents):
 
 
 class RunResidents:
-    """The residents of a run, by the name of their Rounds: opened at the first, kept until the run ends.
+    """The residents of a run by the name of their Rounds, opened on first use and kept until the run ends.
 
     Parameters
     ----------
-    restored : what the checkpoint that the run resumes from holds of each state
+    restored : saved states of the checkpoint that the run resumes from
     lost : called with the address of a lost worker
     """
 
@@ -298,7 +290,7 @@ class RunResidents:
         self._opened: dict[str, tuple[RoundsPlan, AbstractResidents, int]] = {}
 
     def opened(self, step: Rounds, site: Site) -> tuple[RoundsPlan, AbstractResidents]:
-        """The plan of the first Rounds of this name, and their residents."""
+        """Return the plan of the first Rounds of this name, and their residents."""
         if step.name not in self._opened:
             plan = step.plan(site.extent, site.executor.machine)
             saved = self._restored.get(step.name, {})
@@ -308,7 +300,7 @@ class RunResidents:
         return plan, residents
 
     def groups(self) -> dict[str, Iterator[tuple[int, dict[str, NDArray[Any]]]]]:
-        """The groups of every state with their arrays, each fetched when asked for, for a checkpoint."""
+        """Return the groups of every state with their arrays, fetched on demand, for a checkpoint."""
         return {name: self._groups_of(name) for name in sorted(self._restored.keys() | self._opened.keys())}
 
     def _groups_of(self, name: str) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
@@ -317,33 +309,29 @@ class RunResidents:
             for group in range(n_groups):
                 yield group, residents.saved(group)
             return
-        # a resumed run has not come to these rounds yet
-        for group, arrays in self._restored[name].items():
-            yield group, arrays
+        # a resumed run has not reached these rounds yet
+        yield from self._restored[name].items()
 
     def checkpointed(self, saved: Mapping[str, Saved]) -> None:
-        """Told that the present states are safe in a checkpoint."""
+        """Note that the current states are saved in a checkpoint."""
         self._restored = dict(saved)
         for name, (_, residents, _) in self._opened.items():
             residents.checkpointed(saved.get(name, {}))
 
     def close(self) -> None:
-        """Let go of all states."""
+        """Release all states."""
         for _, residents, _ in self._opened.values():
             residents.close()
         self._opened.clear()
 
 
 class Exchanging(UnderWay):
-    """The rounds of one pass, which keeps time.
-
-    ``driver`` are the solver's own seconds between exchanges, ``wait`` the seconds in exchanges.
-    """
+    """The timed rounds of one pass: ``driver`` seconds between exchanges, ``wait`` seconds in exchanges."""
 
     def __init__(self, residents: AbstractResidents, watch: Watch) -> None:
         self._residents, self._watch = residents, watch
         self._driver = self._wait = 0.0
-        self._left = self._told = time.perf_counter()
+        self._left = self._reported = time.perf_counter()
         self._rounds = 0
 
     def exchange(self, message: Any) -> Any:
@@ -354,8 +342,8 @@ class Exchanging(UnderWay):
         self._wait += answered - asked
         self._left = answered
         self._rounds += 1
-        if answered - self._told >= _SECONDS_BETWEEN_NEWS:
-            self._told = answered
+        if answered - self._reported >= _REPORT_SECONDS:
+            self._reported = answered
             self._watch.progress(self._rounds)
         return answer
 
@@ -365,11 +353,11 @@ class Exchanging(UnderWay):
         self._watch.finish({"driver": self._driver, "wait": self._wait})
 
     def close(self) -> None:
-        """Nothing is under way between messages."""
+        """Do nothing: no work runs between messages."""
 
 
 class Alone(UnderWay):
-    """The rounds of a resident that has all rows, in this process."""
+    """The rounds of one resident with all rows, in this process."""
 
     def __init__(self, resident: AbstractResident) -> None:
         self._resident = resident
@@ -381,4 +369,4 @@ class Alone(UnderWay):
         """Report nothing."""
 
     def close(self) -> None:
-        """Nothing is under way between messages."""
+        """Do nothing: no work runs between messages."""

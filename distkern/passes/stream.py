@@ -1,4 +1,4 @@
-"""Stream: rows loaded and prepared ahead in parallel, handed to a sequential loop strictly in order."""
+"""Stream: rows loaded and prepared ahead in parallel, for a sequential loop."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One block of a Stream and which of its rows, in which order.
+    """A block of a Stream, and the rows to visit in order.
 
-    The order is drawn from (seed, key) wherever the block is read: no index is ever sent. Without
-    replacement it is the first ``n_draws`` of a permutation, with replacement independent uniform draws.
-    Without a key it is the order of the block.
+    The order is drawn from (seed, key) where the block is read, so no indices are sent: the first ``n_draws``
+    of a permutation, or independent uniform draws with replacement. Without a key it is the block's order.
     """
 
     block: int
@@ -42,7 +41,7 @@ class Visit:
     replace: bool = False
 
     def rows(self, n_rows: int) -> NDArray[np.intp] | slice:
-        """Positions in a block of ``n_rows`` rows, in the order of the visit."""
+        """Return positions in a block of ``n_rows`` rows, in the order of the visit."""
         if not self.key:
             return slice(0, self.n_draws)
         generator = stream(self.seed, Purpose.ROW_ORDER, *self.key)
@@ -53,15 +52,15 @@ class Visit:
 
 @dataclass(frozen=True)
 class StreamPlan(PassPlan):
-    """Who loads a visit's rows and who prepares its pieces.
+    """The processes that load the rows of visits and prepare pieces.
 
     Attributes
     ----------
     load : "driver" or "workers"
     prepare : "driver" (threads beside the sequential loop) or "workers"
-    threads : threads that prepare in the driver's process; 0 prepares inline
+    threads : preparing threads in the driver's process; 0 prepares inline
     pieces_per_window : pieces that a worker prepares in one task
-    in_flight : windows or visits that may be under way before the one being consumed
+    in_flight : windows or visits ahead of the one being consumed
     """
 
     load: str
@@ -78,11 +77,10 @@ class StreamPlan(PassPlan):
 
 @dataclass(frozen=True)
 class Stream(Pass, Generic[Prepared]):
-    """Pieces of rows, prepared ahead in parallel, consumed strictly in order by a sequential loop.
+    """Pieces of rows, prepared ahead in parallel and consumed in order by a sequential loop.
 
-    The result sent to the solver is an iterator over ``prepare(piece, operand)``, where a piece is a block
-    of ``piece_rows`` rows (the last of a visit may be shorter). The pieces do not depend on where they
-    are prepared.
+    The solver is sent an iterator over ``prepare(piece, operand)``, where a piece is a block of
+    ``piece_rows`` rows (the last of a visit may be shorter). Pieces do not depend on where they are prepared.
     """
 
     name: str
@@ -103,10 +101,10 @@ class Stream(Pass, Generic[Prepared]):
     def plan(self, extent: Extent, machine: Machine) -> StreamPlan:
         """Choose the cheaper way to feed the sequential loop.
 
-        Operations of a row, with a of preparing it, c for each byte that is sent, p and s bytes of a prepared
-        and of a raw row: workers prepare: max(a / workers, c p); the driver prepares: a / threads + c s,
-        without the last term when it reads the rows itself, as it does where the workers are on its own host.
-        Kernel rows win when there are many features against landmarks, or many workers against one driver.
+        A row costs max(a / workers, c p) operations if workers prepare it and a / threads + c s if the driver
+        does, where a prepares a row, c sends a byte, and p and s are the bytes of a prepared and of a raw
+        row. The term c s is absent if the driver reads the rows itself, as it does if workers are on its
+        host. Prepared kernel rows win with many features per landmark or many workers per driver.
         """
         cost, visits = self.cost, self.visits
         threads = machine.driver_threads if machine.kind != "synchronous" else 0
@@ -122,7 +120,7 @@ class Stream(Pass, Generic[Prepared]):
         reading = extent.block_bytes(machine)
         driver, worker = extent.kept_bytes(machine), 0
         if prepare == "workers":
-            # a block, its permuted copy, what is made of that, and what waits to be sent
+            # a block, its permuted copy, the workspace, and pieces waiting to be sent
             task_bytes = (
                 reading + extent.largest_block_bytes + cost.workspace_bytes + per_window * piece_bytes
             )
@@ -131,7 +129,7 @@ class Stream(Pass, Generic[Prepared]):
             )
             driver += (in_flight + 2) * per_window * piece_bytes
         else:
-            # visits that wait are permuted copies of blocks; pieces of one that is done may still be in use
+            # waiting visits are permuted copies of blocks; pieces of a finished one may still be in use
             waiting = min(in_flight + 2, len(visits)) * extent.largest_block_bytes
             pieces_in_driver = (2 * threads + 2) * piece_bytes
             driver += waiting + cost.process_bytes + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
@@ -172,27 +170,27 @@ class Stream(Pass, Generic[Prepared]):
 
 
 def pieces(block: Block, piece_rows: int) -> Iterator[Block]:
-    """The rows of a visit, cut into the pieces that ``prepare`` sees."""
+    """Cut the rows of a visit into the pieces for ``prepare``."""
     for start in range(0, block.n_rows, piece_rows):
         yield block.take(slice(start, min(start + piece_rows, block.n_rows)))
 
 
 def whole_visits(block_rows: tuple[int, ...]) -> tuple[Visit, ...]:
-    """All rows as they lie."""
+    """Return visits of all rows in stored order."""
     return tuple(Visit(block, n_rows) for block, n_rows in enumerate(block_rows))
 
 
 def epoch_visits(
     block_rows: tuple[int, ...], n_steps: int, *, seed: int, stage: int, replace: bool
 ) -> tuple[Visit, ...]:
-    """The visits of ``n_steps`` sampled rows.
+    """Return the visits of ``n_steps`` sampled rows.
 
-    Shuffled (``replace=False``): each epoch visits every row once, blocks in random order and the rows of a
-    block in random order, so a row's neighbours in the sequence come from its own block. The rows of a source
-    are in random order before (``AbstractSource.is_shuffled``), which makes that as good as a shuffle of all
-    rows. The last epoch is cut short. Independent (``replace=True``): each block receives a multinomial
-    number of draws, so that the drawn multiset is exactly that of n_steps independent uniform draws; their
-    order is by block: of a block of m rows one draw repeats the one before with probability 1/m, not 1/n.
+    Shuffled (``replace=False``): each epoch visits every row once, in random order of blocks and of rows
+    within a block, so consecutive rows come from one block. Stored rows are shuffled before
+    (``AbstractSource.is_shuffled``), so this is as good as a shuffle of all rows. The last epoch is cut
+    short. Independent (``replace=True``): each block receives a multinomial number of draws, so the drawn
+    multiset has the distribution of n_steps independent uniform draws, but ordered by block: in a block of m
+    rows, a draw repeats the previous one with probability 1/m, not 1/n.
     """
     order = stream(seed, Purpose.VISIT_ORDER, stage)
     rows = np.asarray(block_rows)
@@ -213,7 +211,7 @@ def epoch_visits(
 
 
 def load_visit(visit: Visit, keep: Keep, item: Block | Reader) -> Timed:
-    """The rows of a visit, in its order."""
+    """Read the rows of a visit in its order."""
     start = time.perf_counter()
     block = read_block(item, keep)
     return Timed(block.take(visit.rows(block.n_rows)), time.perf_counter() - start, 0.0)
@@ -229,7 +227,7 @@ def prepare_window(
     keep: Keep,
     item: Block | Reader,
 ) -> Timed:
-    """Pieces ``first`` .. ``stop`` - 1 of a visit, prepared."""
+    """Prepare pieces ``first`` .. ``stop`` - 1 of a visit."""
     blas.pin_worker()
     loaded = load_visit(visit, keep, item)
     start = time.perf_counter()
@@ -239,12 +237,12 @@ def prepare_window(
 
 
 class Pieces(Iterator[Any], UnderWay):
-    """The prepared pieces of a Stream that runs, in order; when they are consumed, the pass is over.
+    """The prepared pieces of a running Stream, in order; the pass ends with the last one.
 
     Attributes
     ----------
-    seconds : ``read`` and ``prepare`` of the threads or workers that did it (they overlap), ``wait`` of the
-        sequential loop for them, and ``loop`` that it took itself
+    seconds : ``read`` and ``prepare`` on threads or workers (they overlap), ``wait`` of the sequential loop
+        for them, and ``loop`` of the loop itself
     """
 
     def __init__(
@@ -288,7 +286,7 @@ class Pieces(Iterator[Any], UnderWay):
         self._watch.finish(self.seconds)
 
     def _prepared(self, stack: ExitStack) -> Iterator[tuple[int | None, Any]]:
-        """Prepared pieces, each with the number of its visit where that ends; ``stack`` ends threads."""
+        """Yield prepared pieces, the last of a visit with the visit's number; ``stack`` ends threads."""
         step, plan = self._step, self._plan
         if plan.prepare == "workers":
             yield from self._prepared_by_workers()
@@ -316,7 +314,7 @@ class Pieces(Iterator[Any], UnderWay):
             yield last, value
 
     def _loaded(self, stack: ExitStack) -> Iterator[Block]:
-        """The rows of each visit, in its order."""
+        """Yield the rows of each visit in its order."""
         plan, source, visits = self._plan, self._source, self._step.visits
 
         def load(visit: Visit) -> Timed:
@@ -367,7 +365,7 @@ def _windows(visit: Visit, piece_rows: int, pieces_per_window: int) -> list[tupl
 def _ordered_map(
     pool: ThreadPoolExecutor, function: Callable[[Item], Outcome], items: Iterable[Item], in_flight: int
 ) -> Iterator[Outcome]:
-    """Like map, with at most ``in_flight`` calls running ahead of the awaited one."""
+    """Like map, with at most ``in_flight`` calls ahead of the awaited one."""
     waiting: deque[Future[Outcome]] = deque()
     try:
         for item in items:

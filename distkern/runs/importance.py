@@ -187,7 +187,7 @@ def measured_importances(
         found = explained(model, rows, ExplanationEffort(model.seed), executor, events)
     if isinstance(found, str):
         found = Explanation((), "", 0, split.name, reason=found)
-        events.emit("message", text=found.told)
+        events.emit("message", text=found.summary)
     if found.copies:
         events.emit("message", text=found.warning)
     return found

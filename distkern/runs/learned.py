@@ -141,7 +141,8 @@ def training_rows(
     # a loaded model predicts without these imports
     from distkern.data.dataset import Dataset, Split
     from distkern.engine.drive import Driver
-    from distkern.engine.executors import available_cores, open_executor
+    from distkern.engine.executors import open_executor
+    from distkern.engine.executors.local import available_cores
     from distkern.runs.data import describing, from_arrays, from_described
     from distkern.runs.scaled import check_stored
     from distkern.runs.spooled import spooled

@@ -1,4 +1,4 @@
-"""How long a command has taken so far, and how long its run will likely take."""
+"""Elapsed time of a command, and an estimate of the time left."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _RECENT = 3
 
 
 class Clock:
-    """A listener that knows the seconds of a command and the seconds that its run likely has left.
+    """A listener that measures the time of a command and estimates the time left.
 
-    A run ends by its tolerance or after its last stage. The figure v that the solver compares with its
-    tolerance falls by about the same factor at every stage: with v_s after stage s, the run needs
-    log(tol / v_s) / log(v_s / v_(s-1)) more stages, and at most what is left of the maximum.
+    A run ends at its tolerance or after its last stage. The figure v that the solver compares with its
+    tolerance falls by about the same factor per stage: with v_s after stage s, the run needs
+    log(tol / v_s) / log(v_s / v_(s-1)) more stages, at most the remaining ones.
 
     Parameters
     ----------
-    since : when the command began, in seconds since 1970; None: now
+    since : start of the command, in seconds since 1970; None: now
     """
 
     def __init__(self, since: float | None = None) -> None:
@@ -37,7 +37,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the command began, and those of earlier tries of its run."""
+        """Seconds since the command began, plus those of earlier tries of its run."""
         return max(time.time() - self.since, 0.0) + self._earlier
 
     def __call__(self, event: Event) -> None:
@@ -55,19 +55,19 @@ class Clock:
             del self._ends[: -_RECENT - 1], self._history[: -_RECENT - 1]
 
     def left(self, now: float) -> float | None:
-        """Seconds that the run likely has left, or None where that is unknown."""
+        """Return an estimate of the seconds left, or None."""
         stages = self.stages_left
         if stages is None or len(self._ends) < 2 or self._history[-1]["stage"] == 0:
             return None
         a_stage = (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)
         if len(self._ends) > len(self._history) and self._history[0]["stage"] == 0:
-            # the preparation before the first stage is no measure of the others
+            # the preparation before the first stage takes another time
             a_stage = (self._ends[-1] - self._ends[1]) / max(len(self._ends) - 2, 1)
         return max(stages * a_stage - (now - self._ends[-1]), 0.0)
 
     @property
     def stages_left(self) -> float | None:
-        """Stages that likely follow, or None where that is unknown."""
+        """An estimate of the stages left, or None."""
         if not self._history:
             return None
         last = self._history[-1]
@@ -83,7 +83,7 @@ class Clock:
             before, now = (line.get(name) for line in self._history[-2:])
             if not before or not now or not 0 < now < before < math.inf:
                 continue
-            # bounds are compared with what the objective has fallen by, which is 1 in its own unit
+            # a bound is compared with the decrease of the objective so far
             unit = 1.0
             if name == "bound":
                 objective = self._history[-1].get("objective")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOT_MEASURED = "importances were not measured"
 _ROWS = {"test": "held-out test rows", "train": "training rows"}
 
-#: a class, a quantile, or an empty text for the only target
+#: a class, a quantile, or "" for a single real target
 Output: TypeAlias = bool | int | float | str
 
 
@@ -30,7 +30,7 @@ class Importance:
     Attributes
     ----------
     loss : mean increase over the permutations
-    spread : its standard deviation; 0 for one permutation
+    spread : standard deviation over the permutations; 0 for one permutation
     number : position of the column among all columns, from 0
     """
 
@@ -60,7 +60,7 @@ class Dependence:
 
     def __post_init__(self) -> None:
         if self.kind == "number" and any(isinstance(value, str) for value in self.values):
-            # of a model that was saved before kinds were
+            # models of earlier versions have no kinds
             object.__setattr__(self, "kind", "category")
 
 
@@ -68,22 +68,22 @@ class Dependence:
 class Explanation:
     """Permutation importances of columns, the largest first, and partial dependence on the largest.
 
-    ``importances`` and ``dependence`` are pandas frames. ``plot()`` draws both in a notebook, as the report
-    does, and ``save(path)`` writes them as a page.
+    ``importances`` and ``dependence`` are pandas frames. ``plot()`` draws both in a notebook, and
+    ``save(path)`` writes them to a page.
 
     Attributes
     ----------
     columns : the importances
     loss : name of the loss
-    n_rows, split : number of rows used and their split, "given" for other rows
+    n_rows, split : number of rows and their split, "given" for other rows
     left_out : number of columns that were not shuffled
     reason : why nothing was measured, if there are no columns
     copies : columns that alone nearly predict the target
     curves : partial dependence on the most important columns
-    outputs : classes or quantiles of the averages
-    quantity : the averaged prediction, in words
+    outputs : class or quantile of each average
+    quantity : name of the averaged prediction
     n_averaged : number of rows in each average
-    n_columns : number of all columns; 0 in models of earlier versions, which do not say
+    n_columns : number of all columns; 0 (unknown) in models of earlier versions
     """
 
     columns: tuple[Importance, ...]
@@ -102,24 +102,24 @@ class Explanation:
     def __post_init__(self) -> None:
         for curve in self.curves:
             if [len(values) for values in curve.averages] != [len(curve.values)] * len(self.outputs):
-                raise ValueError(f"averages of other values or outputs than those of {curve.column!r}")
+                raise ValueError(f"averages of {curve.column!r} do not match its values and the outputs")
 
     @property
     def importances_mean(self) -> NDArray[np.float64]:
-        """Mean increase (n_columns,) of the loss for each column of X in its order, as scikit-learn's
+        """Mean increase in loss (n_columns,) for each column of X, as scikit-learn's
         ``permutation_importance`` returns it; NaN for columns that were not shuffled.
         """
         return self._of_columns([each.loss for each in self.columns])
 
     @property
     def importances_std(self) -> NDArray[np.float64]:
-        """Standard deviation (n_columns,) over the permutations, likewise."""
+        """Standard deviation (n_columns,) over the permutations for each column of X."""
         return self._of_columns([each.spread for each in self.columns])
 
     def _of_columns(self, values: list[float]) -> NDArray[np.float64]:
         if self.columns and not self.n_columns:
             raise InputError(
-                "the model of an earlier version does not say which columns these are",
+                "a model of an earlier version does not record which columns these are",
                 where="importances_mean",
                 hint="use importances, or explain(X, y)",
             )
@@ -129,9 +129,7 @@ class Explanation:
 
     @property
     def importances(self) -> DataFrame:
-        """A frame with columns column, importance, std (over permutations) and share (of the sum of the
-        positive ones).
-        """
+        """A frame with columns column, importance, std (over permutations) and share of positive ones."""
         from pandas import DataFrame
 
         total = sum(max(each.loss, 0.0) for each in self.columns) or 1.0
@@ -140,7 +138,7 @@ class Explanation:
 
     @property
     def dependence(self) -> DataFrame:
-        """A frame with columns column, value, output (class, quantile or empty text) and average."""
+        """A frame with columns column, value, output (class, quantile or "") and average."""
         from pandas import DataFrame
 
         rows = [
@@ -169,7 +167,7 @@ class Explanation:
         from distkern.core.text import listed
 
         rows = [[each.column, each.loss, each.spread] for each in self.columns]
-        return listed(f"<Explanation: {self.told}>", ["column", "importance", "std"], rows)
+        return listed(f"<Explanation: {self.summary}>", ["column", "importance", "std"], rows)
 
     @property
     def is_repeated(self) -> bool:
@@ -182,7 +180,7 @@ class Explanation:
         return _ROWS.get(self.split, "rows")
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The meaning of the numbers, or why there are none."""
         if self.reason:
             return f"{NOT_MEASURED}: {self.reason}"

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from distkern.show.page import Section
 
 
-#: figures that ``repr`` shows, where they are known
+#: figures that ``repr`` shows if known
 _SHOWN = ("stage", "passes", "seconds", "objective", "train_error", "test_error", "model_size")
 
 
 class History(list[dict[str, Any]]):
     """A list with one dict of figures per stage, as in ``metrics.jsonl``.
 
-    ``history.to_frame()`` returns a pandas frame, and ``history.plot()`` draws what the report draws.
+    ``history.to_frame()`` returns a pandas frame, and ``history.plot()`` draws the plots of the report.
     """
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class History(list[dict[str, Any]]):
         return DataFrame(list(self))
 
     def plot(self) -> PlotPage:
-        """Plot objective, errors and other changing figures; a notebook draws them, ``save`` writes them."""
+        """Plot objective, errors and other changing figures; notebooks draw them, ``save`` writes a page."""
         from distkern.show.stages import stage_plots
 
         return PlotPage("Stages", (stage_plots(self),) if self else (), f"{len(self)} stages")
@@ -48,13 +48,13 @@ class History(list[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class PlotPage:
-    """Plots on a page of their own.
+    """A page of plots.
 
     Attributes
     ----------
     title : title of the page
-    sections : sections of the page, see :mod:`distkern.show.page`
-    what : subject of the plots, in words
+    sections : see :mod:`distkern.show.page`
+    what : subject of the plots
     """
 
     title: str
@@ -69,13 +69,12 @@ class PlotPage:
         return page(self.title, self.sections)
 
     def _repr_html_(self) -> str:
-        # a frame keeps the page's style and scripts apart from the notebook's
+        # an iframe isolates the page's style and scripts from the notebook's
         grown = "this.style.height = this.contentDocument.documentElement.scrollHeight + 'px'"
         style = "width: 100%; height: 30rem; border: 0"
         return f'<iframe srcdoc="{escape(self.page)}" style="{style}" onload="{grown}"></iframe>'
 
     def __repr__(self) -> str:
-
         return f"<Figures of {self.what}: a notebook draws them, .save(path) writes a page>"
 
     def save(self, path: Location) -> None:

@@ -31,7 +31,7 @@ FIELDS = (
 
 
 class MetricsFile:
-    """A listener that appends a line to ``path`` at every finished stage, on disk before it returns."""
+    """A listener that appends a line to ``path`` after every stage, on disk before it returns."""
 
     def __init__(self, path: Location) -> None:
         self.path = place_of(path)
@@ -43,31 +43,28 @@ class MetricsFile:
 
 
 def to_line(metrics: Mapping[str, Any]) -> str:
-    """A stage's metrics as a line of JSON: known keys first, numpy scalars as numbers, non-finite as null."""
+    """Return a stage's metrics as a line of JSON: known keys first, numpy scalars as numbers, NaN as null."""
     ordered = {name: metrics[name] for name in FIELDS if name in metrics}
     ordered.update((name, value) for name, value in metrics.items() if name not in ordered)
     return json.dumps({name: plain(value) for name, value in ordered.items()}, allow_nan=False) + "\n"
 
 
 def rewrite(path: Location, history: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the file by the lines of ``history``, atomically.
-
-    A resumed run does this with its checkpoint's history, since it runs later stages again.
-    """
+    """Replace the file by ``history``, atomically; a resumed run drops the stages after its checkpoint."""
     write_text_atomic(path, "".join(to_line(metrics) for metrics in history))
 
 
 def read(path: Location) -> list[dict[str, Any]]:
     """Return the stages of a metrics file, oldest first.
 
-    A last line without a line break was cut off when the process died, and is ignored.
+    A last line without a line break was cut off when the process died; it is ignored.
 
     Raises
     ------
     FileNotFoundError
         If there is no file.
     CorruptDataError
-        If it cannot be read, or another line is not one of metrics.
+        If it cannot be read, or a line holds no metrics.
     """
     history: list[dict[str, Any]] = []
     try:

@@ -1,4 +1,4 @@
-"""A page is a list of sections: headings, notes, tiles, tables, plots; one builder makes its HTML."""
+"""Pages as lists of sections: headings, notes, tiles, tables, plots; :func:`page` returns the HTML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distkern.show.templates import TEMPLATES
 __all__ = ["Html"]
 
 _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "": ""}
-#: where a reader clicks a heading: rows by the numbers of that column, or by its texts
+#: sorts rows by the numbers or texts of a column when its heading is clicked
 _SORTING = """<script>
 for (const head of document.querySelectorAll("th[data-sort]")) {
   const sort = () => {
@@ -42,11 +42,11 @@ class Axis:
     Attributes
     ----------
     label : name of the quantity
-    kind : "log" where all values are positive, "bytes" from 0, "whole" numbers, "date" of seconds since 1970
+    kind : "log" if all values are positive, "bytes", "whole" numbers, "date" in seconds since 1970
     from_zero : include 0
     words : labels at 0, 1, ... instead of numbers
-    within : two numbers that the axis includes
-    ends : two numbers where the axis ends, whatever lies beyond
+    within : numbers that the axis includes
+    ends : both ends of the axis; values beyond are cut off
     """
 
     label: str = ""
@@ -59,10 +59,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve: label (empty: no entry in the key), points (None is left out) and style.
-
-    ``note`` is written at its start.
-    """
+    """A curve: label (empty: not in the key), points (None is left out), style, note at its start."""
 
     label: str
     x: Sequence[float]
@@ -73,7 +70,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A two-dimensional histogram: (m, n) counts between edges (m + 1,) and (n + 1,), darker where larger."""
+    """A two-dimensional histogram: counts (m, n) between edges (m + 1,) and (n + 1,)."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -92,13 +89,13 @@ class Bars:
 
 @dataclass(frozen=True)
 class Plot:
-    """Curves over one axis, and cells or bars below them.
+    """Curves, over cells or bars.
 
     Attributes
     ----------
     height : in pixels
-    square : both axes have the same unit and the same length
-    rug : values of the rows, as strokes along the x axis
+    square : whether both axes have the same length
+    rug : values of rows, drawn as ticks along the x axis
     """
 
     title: str
@@ -112,7 +109,7 @@ class Plot:
 
     @property
     def keys(self) -> dict[str, Style]:
-        """Labels of the curves that the title does not name, with the first style of each."""
+        """Labels of curves that the title does not name, with the first style of each."""
         styles: dict[str, Style] = {}
         for curve in self.curves:
             if curve.label and curve.label not in self.title.lower():
@@ -122,7 +119,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Plots:
-    """Plots side by side, as many as there is room for."""
+    """Plots side by side, where there is room."""
 
     plots: Sequence[Plot] = field(default_factory=list)
 
@@ -131,7 +128,7 @@ Section: TypeAlias = Html | Plots
 
 
 def text(value: object) -> Html:
-    """A text as HTML; a dash for None."""
+    """Return a text as HTML; a dash for None."""
     return value if isinstance(value, Html) else Html.escape("-" if value is None else value)
 
 
@@ -141,17 +138,17 @@ def joined(*parts: object) -> Html:
 
 
 def heading(words: str) -> Html:
-    """A heading."""
+    """Return a heading."""
     return Html(TEMPLATES.heading(words))
 
 
 def note(words: str, kind: str = "note") -> Html:
-    """A paragraph of kind "note", "quiet" or "warn"; nothing if the text is empty."""
+    """Return a paragraph of kind "note", "quiet" or "warn"; nothing for an empty text."""
     return Html(TEMPLATES.note(words, kind))
 
 
 def tiles(cells: Mapping[str, object]) -> Html:
-    """Figures shown large, by their names."""
+    """Return figures shown large, with their names."""
     return Html(TEMPLATES.tiles(cells))
 
 
@@ -163,21 +160,21 @@ def table(
     chosen: int | None = None,
     sortable: bool = False,
 ) -> Html:
-    """A table: by default numbers beside a first column of text.
+    """Return a table: by default numbers beside a first column of text.
 
     Parameters
     ----------
     header : column headings, with tooltips if a mapping; empty for none
     kind : "numbers" (also with "named", or "dense" for many columns), "facts", "bars", "matrix", "events"
-    chosen : number of a row that is marked
-    sortable : a click on a heading sorts the rows by its column
+    chosen : number of the marked row
+    sortable : sort rows when a heading is clicked
     """
     meanings = header if isinstance(header, Mapping) else {}
     return Html(TEMPLATES.table(list(header), meanings, list(rows), kind, chosen, sortable))
 
 
 def bar(share: float, colour: str = "var(--bar)", spread: float = 0.0) -> Html:
-    """A bar filled to a share between 0 and 1, with a stroke from share - spread to share + spread."""
+    """Return a bar filled to a share in [0, 1], with an error bar of share - spread to share + spread."""
     width, low, high = (
         round(100 * min(max(end, 0.0), 1.0), 1) for end in (share, share - spread, share + spread)
     )
@@ -185,12 +182,12 @@ def bar(share: float, colour: str = "var(--bar)", spread: float = 0.0) -> Html:
 
 
 def key(styles: Mapping[str, Style]) -> Html:
-    """The key of colours, strokes and markers."""
+    """Return the key of colours, strokes and markers."""
     return Html(TEMPLATES.key(styles, _MARKS))
 
 
 def page(title: str, sections: Iterable[Section]) -> str:
-    """Return the HTML of a page, which needs no network; its scripts draw the plots."""
+    """Return the HTML of a page; it needs no network."""
     parts = list(sections)
     plots = [plot for part in parts if isinstance(part, Plots) for plot in part.plots]
     script, drawn = "", iter(list[str]())

@@ -1,4 +1,4 @@
-"""Seconds, rows and bytes of a run's passes, and how long the driver waited for tasks."""
+"""Seconds, rows and bytes of a run's passes, and the driver's waiting time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from distkern.show.style import short_number
 
 @dataclass
 class PassTotal:
-    """All passes of one name, added up.
+    """Sums over all passes of one name.
 
     Attributes
     ----------
     seconds : wall time
-    waited : seconds of it in which the driver waited for tasks
-    mode : how the work was divided, in words
-    since : the stage from whose checkpoint the run was resumed, or None; earlier passes are not counted
+    waited : seconds in which the driver waited for tasks
+    mode : description of the division of work
+    since : stage of the checkpoint that a resumed run started from, or None; earlier passes are not counted
     """
 
     name: str
@@ -34,7 +34,7 @@ class PassTotal:
 
 
 class PassRecorder:
-    """A listener that adds up finished passes by name, in the order in which names first appear."""
+    """A listener that sums finished passes by name, in the order of first appearance."""
 
     def __init__(self) -> None:
         self._totals: dict[str, PassTotal] = {}
@@ -42,7 +42,7 @@ class PassRecorder:
 
     @property
     def totals(self) -> tuple[PassTotal, ...]:
-        """One total per name of a pass."""
+        """One total per name."""
         return tuple(self._totals.values())
 
     def __call__(self, event: Event) -> None:
@@ -61,22 +61,22 @@ class PassRecorder:
 
 
 def _waited(event: Event) -> float:
-    """Seconds in which the driver waited; all that it did not work, unless the pass measured them."""
+    """Return the seconds in which the driver waited: as measured, else those in which it did not work."""
     split = event.fields.get("split_seconds")
     split = split if isinstance(split, Mapping) else {}
-    own = split.get("loop", 0.0) + split.get("driver", 0.0)
-    return float(split.get("wait", max(event["seconds"] - own, 0.0)))
+    worked = split.get("loop", 0.0) + split.get("driver", 0.0)
+    return float(split.get("wait", max(event["seconds"] - worked, 0.0)))
 
 
 def pass_sections(totals: Sequence[PassTotal], *, modes: bool = False) -> Html:
-    """A sentence on passes and a table of them; ``modes`` adds how the work was divided."""
+    """Return a sentence and a table on passes; ``modes`` adds a column on the division of work."""
     header = {
         "pass": "",
         "times": "number of passes",
-        "time": "wall time of all of them",
+        "time": "total wall time",
         "waiting": "time in which the driver waited for tasks",
-        "rows/s": "rows of the data a second",
-        "read": "bytes of the data that all of them read",
+        "rows/s": "rows per second",
+        "read": "bytes of data read in total",
     }
     rows = [
         (
@@ -91,19 +91,19 @@ def pass_sections(totals: Sequence[PassTotal], *, modes: bool = False) -> Html:
         for total in totals
     ]
     if modes:
-        header["how"] = "how the work was divided"
+        header["how"] = "division of work"
     return joined(note(verdict(totals), "quiet"), table(header, rows, "numbers named"))
 
 
 def verdict(totals: Iterable[PassTotal]) -> str:
-    """One sentence on all passes together; empty without passes."""
+    """Return a sentence on all passes together; empty without passes."""
     totals = list(totals)
     seconds = sum(total.seconds for total in totals)
     if seconds <= 0:
         return ""
     waited = min(sum(total.waited for total in totals), seconds)
     since = next((total.since for total in totals if total.since is not None), None)
-    # passes before the checkpoint ran in a process that is gone
+    # passes before the checkpoint ran in an earlier process
     after = "" if since is None else f"Since the run was resumed after stage {since}, the"
     whole = f"{in_time(seconds)} of passes"
     part = f"all of the {whole}" if waited >= 0.995 * seconds else f"{in_time(waited)} of the {whole}"

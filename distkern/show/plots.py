@@ -43,20 +43,20 @@ from distkern.show.style import FONT, PALETTE, RULE
 _LINES = ("xs", "ys", "colour", "dash")
 _POINTS = ("x", "y", "label", "colour", "marker")
 _CELLS = ("left", "right", "bottom", "top", "count", "colour", "shade")
-#: more points than this are drawn as a line only, and more than the second thinned out
+#: points beyond which a curve has no markers, and beyond which it is thinned out
 _MOST_DOTS, _MOST_POINTS = 100, 600
-#: what begins TeX in a text of Bokeh's
+#: marks that begin TeX in Bokeh's texts
 _TEX = ("$$", "\\[", "\\(")
-#: shades of a cell, by the logarithm of what it holds
+#: shades of a cell, by the logarithm of its count
 _SHADES, _FAINTEST = 8, 0.15
-#: pixels around the frame of a plot: left, right, top, bottom; the sums of a square plot are equal
+#: pixels around a plot: left, right, top, bottom; left + right equals top + bottom for square plots
 _BORDERS = (64, 14, 30, 48)
-#: ratio of the ends of an axis from which on its ticks are powers of ten
+#: ratio of the ends of an axis from which its ticks are powers of ten
 _DECADES = 100.0
-#: kind of an axis -> how hovering tells its numbers
-_TOLD = {"bytes": "{0.0 b}", "date": "{%F %R}"}
+#: kind of an axis -> format of its numbers in tooltips
+_FORMATS = {"bytes": "{0.0 b}", "date": "{%F %R}"}
 
-#: Bokeh draws on a canvas, where colours of a style sheet do not reach: they follow the paper by this script
+#: sets the colours of plots for light or dark paper: Bokeh draws on a canvas, out of reach of style sheets
 DRESSING = """<script>
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)"), papers = PAPERS;
@@ -90,7 +90,7 @@ DRESSING = """<script>
 
 
 class Figure:
-    """The Bokeh figure of a plot, redrawn when it is shown another."""
+    """A Bokeh figure that shows a plot, and others later."""
 
     def __init__(self, plot: Plot) -> None:
         self._shown: Plot | None = None
@@ -128,7 +128,7 @@ class Figure:
             "field": "colour",
             "transform": CategoricalColorMapper(factors=list(PALETTE), palette=palette),
         }
-        # glyphs alone: the methods of figures make others for what is selected and muted, which take time
+        # glyphs alone: the methods of figures add slow ones for selected and muted states
         sides: dict[str, Any] = {name: name for name in _CELLS[:4]}
         cells = Quad(**sides, fill_color=colour, fill_alpha="shade", line_color=None)
         lines = MultiLine(xs="xs", ys="ys", line_color=colour, line_dash="dash", line_width=2)
@@ -177,7 +177,7 @@ class Figure:
         plot.ygrid[0].grid_line_color = RULE[0]
 
     def show(self, plot: Plot) -> None:
-        """Draw the plot; hovering shows the labels of curves."""
+        """Draw the plot; tooltips show the labels of curves."""
         if plot == self._shown:
             return
         self._shown = plot
@@ -185,8 +185,8 @@ class Figure:
         for axis, shown in ((plot.x, self.figure.xaxis[0]), (plot.y, self.figure.yaxis[0])):
             shown.axis_label = _plain(axis.label) if axis.label else None
         self._hover.tooltips = [
-            ("@label", f"@y{_TOLD.get(plot.y.kind, '')}"),
-            (plot.x.label, f"@x{_TOLD.get(plot.x.kind, '')}"),
+            ("@label", f"@y{_FORMATS.get(plot.y.kind, '')}"),
+            (plot.x.label, f"@x{_FORMATS.get(plot.x.kind, '')}"),
         ]
         known = [(curve, _known(curve, plot)) for curve in plot.curves]
         cells = _quads(plot.cells)
@@ -207,14 +207,13 @@ class Figure:
             "colour": [curve.style.colour for curve, _ in lines],
             "dash": [curve.style.dash for curve, _ in lines],
         }
-        # runs with the same limits share its note
         notes = {(pairs[0][1], curve.note): pairs[0][0] for curve, pairs in known if curve.note and pairs}
         self._notes.data = {
             "x": list(notes.values()),
             "y": [y for y, _ in notes],
             "text": [words for _, words in notes],
         }
-        # a curve of one point has no line, whatever it is
+        # a curve of one point is always drawn as a marker
         dotted = [
             (x, y, curve)
             for curve, pairs in known
@@ -230,7 +229,7 @@ class Figure:
         }
 
     def _scale(self, values: Sequence[Any], axis: Axis, side: str, limits: Any) -> None:
-        """Set an axis so that it holds the values, with Bokeh's own ticks for its kind."""
+        """Set the range and ticks of an axis for the values."""
         if axis.words:
             return
         ends = [*values, *(_at(end, axis) for end in axis.within), *([0.0] if axis.from_zero else [])]
@@ -238,7 +237,7 @@ class Figure:
         shown = getattr(self.figure, f"{side}axis")[0]
         self.figure.update(**{f"{side}_scale": LogScale() if is_log else LinearScale()})
         if is_log:
-            # powers of ten say little of a few tenths of one
+            # powers of ten say little about a narrow range
             is_wide = max(ends) >= _DECADES * min(ends)
             formatter = LogTickFormatter() if is_wide else BasicTickFormatter(power_limit_high=7)
             shown.update(ticker=LogTicker(num_minor_ticks=0), formatter=formatter)
@@ -268,13 +267,13 @@ class Figure:
 
 
 def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
-    """Return the scripts that draw plots without a network, and a place for each as HTML."""
+    """Return the scripts that draw plots without a network, and the HTML place of each."""
     figures, document = [Figure(plot).figure for plot in plots], Document()
-    # else the document is searched for models after each of them
+    # avoids a search of the document after each root
     with document.models.freeze():
         for drawn in figures:
             document.add_root(drawn)
-    # our documents are always valid, and validation takes a fifth of the time
+    # validation takes a fifth of the time
     settings.perform_document_validation.set_value(False)
     try:
         script, places = components(figures)
@@ -284,19 +283,19 @@ def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
 
 
 def _plain(words: str) -> str | PlainText:
-    """A text that Bokeh draws literally, not as TeX."""
+    """Return a text that Bokeh draws literally, not as TeX."""
     return PlainText(text=words) if any(mark in words for mark in _TEX) else words
 
 
 def _at(place: Any, axis: Axis) -> Any:
-    """A place of an axis as Bokeh takes it: one of its words, or milliseconds of a date."""
+    """Return a coordinate for Bokeh: one of the axis' words, milliseconds of a date, or a number."""
     if axis.words:
         return axis.words[round(place)]
     return float(place) * (1000.0 if axis.kind == "date" else 1.0)
 
 
 def _known(curve: Curve, plot: Plot) -> list[tuple[Any, Any]]:
-    """The finite points of a curve, thinned out if there are many."""
+    """Return the finite points of a curve, thinned out if there are many."""
     pairs = [
         (_at(x, plot.x), _at(y, plot.y))
         for x, y in zip(curve.x, curve.y, strict=True)
@@ -308,7 +307,7 @@ def _known(curve: Curve, plot: Plot) -> list[tuple[Any, Any]]:
 
 
 def _quads(cells: HeatMap | Bars | None) -> dict[str, list[Any]]:
-    """The rectangles of a histogram of one or two dimensions, without empty ones."""
+    """Return the rectangles of a one- or two-dimensional histogram, without empty ones."""
     found: list[tuple[Any, ...]] = []
     if isinstance(cells, Bars):
         sides = zip(cells.edges[:-1], cells.edges[1:], cells.heights, strict=True)

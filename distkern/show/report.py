@@ -1,4 +1,4 @@
-"""``report.html``: a run on one page that needs no network, with importances and partial dependence."""
+"""``report.html``: a run on one page, with importances and partial dependence."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from distkern.show.style import COMPARED, STYLES, Style
 
 #: columns whose importance is shown
 _MOST_IMPORTANT = 20
-#: letters of a word beside an axis that are shown
+#: characters shown of a word beside an axis
 _LETTERS = 18
-#: pixels of a plot around its words, and of a line of them
+#: height of a plot with words: pixels for its frame and for each word
 _FRAME, _LINE = 80, 18
 #: curves of one plot, distinguishable in grey too
 _STYLES = [
@@ -34,12 +34,12 @@ _STYLES = [
 
 
 def importance_sections(found: Explanation) -> list[Section]:
-    """Bars of the largest importances with their standard deviations; the longest fills the width."""
+    """Return bars of the largest importances with their standard deviations."""
     shown, rest = found.columns[:_MOST_IMPORTANT], found.columns[_MOST_IMPORTANT:]
     others = f" None of the other {len(rest):,} exceeds {magnitude(rest[0].loss, 3, 1e4)}." if rest else ""
     repeated = " \N{PLUS-MINUS SIGN}: standard deviation over shuffles." if found.is_repeated else ""
-    told = f"{found.told[:1].upper()}{found.told[1:]}.{repeated}{others}"
-    sections: list[Section] = [heading("Feature importance"), note(told, "quiet")]
+    words = f"{found.summary[:1].upper()}{found.summary[1:]}.{repeated}{others}"
+    sections: list[Section] = [heading("Feature importance"), note(words, "quiet")]
     if shown:
         largest = max(max(one.loss + one.spread for one in shown), 1e-300)
         rows = [
@@ -56,22 +56,20 @@ def _with_spread(one: Importance) -> str:
 
 
 def dependence_sections(found: Explanation) -> list[Section]:
-    """A plot of partial dependence for each known column, all with the same scale."""
+    """Return a plot of partial dependence for each column, all on the same scale."""
     if not found.curves:
         return []
-    styles, whose = _styles(found)
+    styles, outputs = _styles(found)
     averages = [each for curve in found.curves for place in styles for each in curve.averages[place]]
     within = min(averages), max(averages)
-    told = (
-        f"Mean {found.quantity}{whose} over {found.n_averaged:,} {found.rows} when a column is set to one "
-        "value in all of them."
-    )
+    rows = f"{found.n_averaged:,} {found.rows}"
+    words = f"Mean {found.quantity}{outputs} over {rows}, with a column set to one value."
     plots = [_plot(curve, found, styles, within) for curve in found.curves]
-    return [heading("Partial dependence"), note(told, "quiet"), Plots(plots)]
+    return [heading("Partial dependence"), note(words, "quiet"), Plots(plots)]
 
 
 def _styles(found: Explanation) -> tuple[Mapping[int, Style], str]:
-    """The style of each drawn output by its position, and a description of them."""
+    """Return the style of each drawn output by its position, and a description of these outputs."""
     n_outputs = len(found.outputs)
     if n_outputs == 1:
         return {0: STYLES["figure"]}, f" of {found.outputs[0]}" if found.outputs[0] != "" else ""
@@ -80,16 +78,16 @@ def _styles(found: Explanation) -> tuple[Mapping[int, Style], str]:
         return max(max(curve.averages[place]) - min(curve.averages[place]) for curve in found.curves)
 
     drawn = sorted(sorted(range(n_outputs), key=change, reverse=True)[: len(_STYLES)])
-    whose = f" of the {len(drawn)} of {n_outputs} that change most" if len(drawn) < n_outputs else ""
-    return dict(zip(drawn, _STYLES, strict=False)), whose
+    outputs = (
+        f" for the {len(drawn)} of {n_outputs} outputs that change most" if len(drawn) < n_outputs else ""
+    )
+    return dict(zip(drawn, _STYLES, strict=False)), outputs
 
 
 def _plot(
     curve: Dependence, found: Explanation, styles: Mapping[int, Style], within: tuple[float, float]
 ) -> Plot:
-    """Numbers and dates are drawn across and averages up, with the values of the rows as a rug; words go
-    below one another, as they are long.
-    """
+    """Return a plot with numbers and dates on the x axis, or with words, which may be long, on the y axis."""
     if curve.kind not in ("number", "date"):
         words = tuple(_short(str(value)) for value in reversed(curve.values))
         curves = [
@@ -112,14 +110,14 @@ def _plot(
 
 
 def _number(value: float | str) -> float:
-    """A number, or the seconds since 1970 of a date."""
+    """Return a number; a date as seconds since 1970."""
     if isinstance(value, str):
         return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
     return value
 
 
 def _short(word: str) -> str:
-    """Both ends of a long word, since either may distinguish it."""
+    """Return both ends of a long word, since either may distinguish it."""
     half = _LETTERS // 2
     return word if len(word) <= _LETTERS else f"{word[:half]}…{word[1 - half :]}"
 
@@ -136,12 +134,12 @@ def write_report(
     Parameters
     ----------
     path : the HTML file
-    facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" the
-        :class:`~distkern.show.explanation.Explanation` of the model; every other key is the heading of a
-        table and its value the mapping of names to values in it
-    history : lines of ``metrics.jsonl``, one per stage; notes and warnings of the last one are shown
+    facts : "title" and "summary" are texts, "headline" a mapping of figures shown large, "importances" the
+        :class:`~distkern.show.explanation.Explanation` of the model; each other key is the heading of a table
+        with the mapping that is its value
+    history : lines of ``metrics.jsonl``; notes and warnings of the last one are shown
     passes : totals of the passes
-    parts : what the model is worth on test rows
+    parts : sections on the test rows
     """
     write_text_atomic(path, render(facts, history, passes, parts))
 
@@ -155,7 +153,7 @@ def render(
     """Return the HTML of :func:`write_report`."""
     body: list[Section] = [note(str(facts.get("summary", "")), "quiet")]
     if facts.get("headline"):
-        body.append(tiles({str(name): _told(value) for name, value in facts["headline"].items()}))
+        body.append(tiles({str(name): _text(value) for name, value in facts["headline"].items()}))
     if history:
         body += [note(f"warning: {warning}", "warn") for warning in history[-1].get("warnings", ())]
     body += parts
@@ -169,12 +167,12 @@ def render(
         body += [heading("Where the time went"), pass_sections(passes, modes=True)]
     for name, values in facts.items():
         if name != "headline" and isinstance(values, Mapping):
-            rows = [(str(key), _told(value)) for key, value in values.items()]
+            rows = [(str(key), _text(value)) for key, value in values.items()]
             body += [heading(str(name)), table((), rows, "facts")]
     return page(str(facts.get("title", "distkern run")), body)
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "-" if value is None else str(value)
     return f"{value:,}" if isinstance(value, int) else in_number(value)

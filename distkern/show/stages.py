@@ -1,4 +1,4 @@
-"""Stages of a run in the report: the choice of the model, plots and a table, for any solver."""
+"""The stages of a run in the report: choice of the model, plots and a table."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from distkern.show.metrics import FIELDS
 from distkern.show.page import Axis, Curve, Html, Plot, Plots, heading, joined, note, table, text
 from distkern.show.style import STYLES, short_number
 
-#: rows of the table; a run of more stages shows the first, the last and some between
+#: rows of the table; of more stages, the first, the last and some between are shown
 MOST_ROWS = 60
-#: columns that a page has room for in its ordinary type
+#: columns that fit a page in ordinary type
 MOST_WIDE_COLUMNS = 12
-#: stages that are not drawn over seconds
+#: number of stages up to which the x axis counts stages instead of seconds
 _FEW = 3
-#: figures of the solver's own that get a plot
+#: solver-specific figures with a plot
 MOST_OWN = 6
 _PLAIN, _SIZE = Axis(), Axis(kind="bytes", from_zero=True)
 
@@ -27,9 +27,9 @@ Cell: TypeAlias = Callable[[Any], str]
 
 #: training rows, test rows, rows held out for choosing
 _ERRORS = (("train", "train_error"), ("test", "test_error"), ("validation", "validation_error"))
-#: of real targets, beside the errors above
+#: figures of real targets besides the errors above
 FIGURES_OF_TARGETS = tuple(f"{split}_{figure}" for figure in ("mae", "r2") for split in ("train", "test"))
-#: keys that have a plot or a column of their own, or that no reader asks for
+#: keys with their own plot or column, or of no interest
 _COMMON = {
     *FIELDS,
     "validation_error",
@@ -46,7 +46,7 @@ _COMMON = {
 
 
 def choice_sections(history: Sequence[Metrics]) -> list[Html]:
-    """The chosen model, the reason, and the held-out loss of each candidate; the chosen one is marked."""
+    """Return the notes on the chosen model, and the held-out loss of each candidate."""
     last = history[-1] if history else {}
     notes = [note(line) for line in last.get("notes", ())]
     compared = [Compared(**facts) for facts in last.get("candidates", ())]
@@ -64,22 +64,22 @@ def choice_sections(history: Sequence[Metrics]) -> list[Html]:
     ]
     chosen = next((place for place, one in enumerate(compared) if one.chosen), None)
     losses = note(
-        "Losses on different rows do not compare; the last two candidates learned from most.", "quiet"
+        "Losses on different rows do not compare; the last two candidates were trained on most rows.", "quiet"
     )
     return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), losses]
 
 
 def stage_plots(history: Sequence[Metrics]) -> Plots:
-    """Plot objective, errors, peak memory and the solver's own figures, one small plot each.
+    """Plot objective, errors, peak memory and solver-specific figures.
 
-    The x axis is passes; rounds for a solver that counts them; or seconds (stages if there are few) where
-    passes do not grow, as rounds over resident rows read nothing.
+    The x axis counts rounds if the solver reports them, else passes. If passes do not grow, since rounds over
+    resident rows read nothing, it is seconds, or stages if there are few.
     """
     passes = [float(metrics["passes"]) for metrics in history]
     if _varies(history, "rounds"):
         label, x = "rounds", [float(metrics["rounds"]) for metrics in history]
     elif len(passes) > 2 and passes[-1] == passes[1]:
-        # the last of few stages does all the work, after others that only prepare it
+        # of few stages, the last does the work that others prepare
         key, label = ("seconds", "seconds") if len(passes) > _FEW else ("stage", "stages")
         x = [float(metrics[key]) for metrics in history]
     else:
@@ -112,7 +112,7 @@ def stage_plots(history: Sequence[Metrics]) -> Plots:
 
 
 def own_figures(history: Sequence[Metrics]) -> list[str]:
-    """Names of the solver's own figures, in order of first appearance."""
+    """Return the names of solver-specific figures, in order of first appearance."""
     names = {
         name: None
         for metrics in history
@@ -131,10 +131,10 @@ def _words(key: str) -> str:
 
 
 def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
-    """The factor by which each stage reduced the distance to the run's best objective.
+    """Return the factor by which each stage reduced the distance to the run's best objective.
 
     (F_s - F_best) / (F_(s-1) - F_best); None for the first stage, from the best stage on, and where a value
-    is missing. The optimum itself is unknown, so late ratios are smaller than the true ones.
+    is missing. The optimum is unknown, so late ratios are too small.
     """
     known = [value for value in objectives if value is not None]
     best = min(known, default=0.0)
@@ -150,7 +150,7 @@ def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
 
 
 def stage_table(history: Sequence[Metrics]) -> Html:
-    """A table of the stages without empty columns; constant figures are listed once below."""
+    """Return a table of the stages without empty columns; constant figures are listed below."""
     own = ["model_size", *own_figures(history)]
     constant = {
         key: next(value for value in _column(history, key) if value is not None)
@@ -159,7 +159,7 @@ def stage_table(history: Sequence[Metrics]) -> Html:
     }
     error = error_name(history[-1])
     objectives = _column(history, "objective")
-    # of a run that finds its objective in one go there is nothing to see
+    # a direct solver has nothing to show
     ratios = gap_ratios(objectives) if len({*objectives} - {None}) > 2 else [None] * len(history)
     columns: list[tuple[str, Sequence[Any], Cell]] = [
         ("stage", _column(history, "stage"), str),
@@ -178,7 +178,7 @@ def stage_table(history: Sequence[Metrics]) -> Html:
     columns = [column for column in columns if any(value is not None for value in column[1])]
     places = _places(len(history))
     rows = [
-        ["-" if values[place] is None else told(values[place]) for _, values, told in columns]
+        ["-" if values[place] is None else cell(values[place]) for _, values, cell in columns]
         for place in places
     ]
     dense = "numbers dense" if len(columns) > MOST_WIDE_COLUMNS else "numbers"
@@ -200,9 +200,9 @@ def _column(history: Sequence[Metrics], key: str) -> list[Any]:
 
 
 def peaks_so_far(history: Sequence[Metrics], *keys: str) -> list[float | None]:
-    """The running maximum over stages of the first of ``keys`` that each stage has; None before the first.
+    """Return the running maximum over stages of the first key of ``keys`` in each, None before the first.
 
-    A resumed run has new processes, whose peaks start again.
+    A resumed run has new processes, whose own peaks start again.
     """
     largest: float | None = None
     peaks: list[float | None] = []
@@ -219,7 +219,7 @@ def _errors(history: Sequence[Metrics], key: str) -> tuple[list[Any], Cell]:
 
 
 def squared_errors(history: Sequence[Metrics]) -> bool:
-    """Whether the errors are mean squares instead of shares of rows."""
+    """Return whether errors are mean squares instead of shares of rows."""
     return any(metrics.get("error") == SQUARED for metrics in history)
 
 
@@ -234,30 +234,30 @@ def _own_text(key: str) -> Cell:
 
 
 def _target_text(key: str) -> Cell:
-    # of R2 what comes after four digits is noise, and a zero has no sign
+    # digits of R2 beyond the fourth are noise, and + 0.0 removes the sign of zero
     return (lambda share: in_number(round(share, 4) + 0.0)) if key.endswith("_r2") else in_number
 
 
 def _notes(names: set[str], shown: int, count: int, same: str) -> Html:
     notes = [f"At every stage: {text(same)}."] if same else []
     if shown < count:
-        notes.append(f"{shown} of {count:,} stages; all of them are in <code>metrics.jsonl</code>.")
+        notes.append(f"{shown} of {count:,} stages; <code>metrics.jsonl</code> has all.")
     if "gap ratio" in names:
         notes.append(
             "Gap ratio: (F<sub>s</sub> - F<sub>best</sub>)/(F<sub>s-1</sub> - F<sub>best</sub>), the share "
-            "of the distance to this run's best objective that a stage left; it tends to a constant below 1 "
-            "where convergence is linear."
+            "of the distance to this run's best objective that remains after a stage; it tends to a constant "
+            "below 1 if convergence is linear."
         )
     if "change" in names:
         notes.append(
-            "Change: |w<sub>s</sub> - w<sub>s-1</sub>| / |w<sub>s</sub>|, what the solver compares with "
+            "Change: |w<sub>s</sub> - w<sub>s-1</sub>| / |w<sub>s</sub>|, which the solver compares with "
             "<code>tol</code>."
         )
-    of = {"worker": "any one worker", "driver": "the driver"}
+    of = {"worker": "any worker", "driver": "the driver"}
     held = " and of ".join(meaning for name, meaning in of.items() if name in names)
     if held:
         notes.append(
-            f"{', '.join(name.capitalize() for name in of if name in names)}: the largest resident "
-            f"size so far of {held}."
+            f"{', '.join(name.capitalize() for name in of if name in names)}: peak resident memory so far of "
+            f"{held}."
         )
     return note(Html(" ".join(notes)), "quiet")

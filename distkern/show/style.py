@@ -1,4 +1,4 @@
-"""The look of pages: one meaning per colour, type, tables and tiles, light and dark."""
+"""The look of pages: colours, type, tables and tiles, light and dark."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Style:
 
     @property
     def css(self) -> str:
-        """The colour in a style sheet, which follows the reader's light or dark paper."""
+        """The colour in a style sheet, which follows the reader's light or dark scheme."""
         return f"var(--{self.colour})"
 
 
-#: name -> colour on light and on dark paper; all but rules have a contrast of at least 4.5:1 with the paper
+#: name -> colour on light and on dark paper; the contrast is at least 4.5:1 (rules are fainter)
 PALETTE = {
     "ink": ("#1c1f23", "#e7eaee"),
     "quiet": ("#59626c", "#a0a9b4"),
@@ -46,9 +46,9 @@ PALETTE = {
 }
 #: light and dark paper, and rules on them
 PAPER, RULE = ("#ffffff", "#14171b"), ("#d5dae0", "#3a424c")
-#: colours of curves that one plot compares
+#: colours of compared curves
 COMPARED = ("train", "test", "validation", "figure", "chosen", "other")
-#: shades of workers in percent of their colour, on the strip of a pass and in their table
+#: shades of workers, in percent of their colour
 WORKERS = (100, 60, 35, 80, 48, 25)
 #: kind of a curve -> its style on every page
 STYLES = {
@@ -149,5 +149,5 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
 
 
 def short_number(value: float) -> str:
-    """Four digits with a magnitude, for axes and tiles: ``short_number(1234567) == "1.235M"``."""
+    """Return four digits with a magnitude: ``short_number(1234567) == "1.235M"``."""
     return magnitude(value, 4, 1e4)

@@ -1,4 +1,4 @@
-"""Jinja2 templates of every part of a page, as text: they travel to schedulers that lack this package."""
+"""Jinja2 templates of the parts of a page, as text, since they travel to schedulers without this package."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _PARTS = """
 
 
 class Templates:
-    """The macros as methods that return HTML; texts are escaped, and None is a dash."""
+    """The macros as methods that return HTML; texts are escaped, and None becomes a dash."""
 
     def __init__(self) -> None:
         self._parts: Any = None
@@ -88,12 +88,12 @@ class Templates:
         if name.startswith("__"):
             raise AttributeError(name)
         if self._parts is None:
-            made = Environment(autoescape=True, finalize=lambda value: "-" if value is None else value)
-            self._parts = made.from_string(_PARTS).module
+            environment = Environment(autoescape=True, finalize=lambda value: "-" if value is None else value)
+            self._parts = environment.from_string(_PARTS).module
         return getattr(self._parts, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # compiled templates cannot be pickled, and are made again where they are used
+        # compiled templates cannot be pickled; they are compiled where they are used
         return type(self), ()
 
 

@@ -20,27 +20,27 @@ from distkern.engine.events import Event
 from distkern.show.clock import Clock
 from distkern.show.style import short_number
 
-#: (elapsed seconds, seconds between two lines) off a terminal, the longest first
+#: (elapsed seconds, seconds between lines) off a terminal, longest first
 _INTERVALS = ((600.0, 60.0), (60.0, 10.0), (0.0, 2.0))
 #: whether a run has been shown in this process
 SHOWN = False
-#: seconds between two looks at whether a line is due
-_LOOK = 0.25
-#: letters of a bar, of the percentage and the time left beside it, and of the blanks between
+#: seconds between checks whether a line is due
+_CHECK = 0.25
+#: characters of a bar, and of the percentage, time left and blanks beside it
 _BAR, _FIGURES = 14, 17
 
 
 class Terminal:
     """A listener that writes to ``stream`` (standard error): live bars on a terminal, plain lines elsewhere.
 
-    Use it as a context manager, which restores the cursor however the run ends. Elsewhere than on a terminal
-    a line says what goes on where nothing else did for 2 seconds; later for 10, then for 60.
+    Use it as a context manager, which restores the cursor however the run ends. Off a terminal, a line
+    reports the current work after 2 seconds of silence; later after 10, then after 60.
 
     Parameters
     ----------
     stream : standard error by default
-    since : when the command began, in seconds since 1970: at the end a line says how long all of it took.
-        None: the time of the run is told when the run ends, as for the log of another process
+    since : start of the command, in seconds since 1970; the last line reports its total time. None: report
+        the time of the run, as for the log of another process
     """
 
     def __init__(self, stream: TextIO | None = None, since: float | None = None) -> None:
@@ -81,7 +81,7 @@ class Terminal:
         return self
 
     def _beat(self) -> None:
-        while not self._over.wait(_LOOK):
+        while not self._over.wait(_CHECK):
             with self._lock:
                 now = time.time()
                 if self._doing and now - self._wrote >= _interval(now - self._clock.since):
@@ -118,26 +118,28 @@ class Terminal:
                 self._stream.flush()
 
     def begin(self, doing: str) -> None:
-        """Say what begins."""
+        """Report what begins."""
         self._doing, self._began = doing, time.time()
         self.line(doing)
 
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
-        """Set the bar to ``done`` of ``total`` (None if unknown); does nothing without a terminal. The last
-        of the comma-separated ``rates`` are left out if there is no room.
+        """Set the bar to ``done`` of ``total`` (None if unknown).
+
+        Does nothing without a terminal. The last of the comma-separated ``rates`` are left out if there is no
+        room.
         """
         if self._progress is None:
             if description != self._doing:
                 self._doing, self._began = description, time.time()
             return
-        told = rates.split(", ")
+        parts = rates.split(", ")
         room = self._progress.console.width - _BAR - _FIGURES
         if len(description) > room:
             description = f"{description[: room - 1]}…"
         room -= len(description)
-        while told and len(", ".join(told)) > room:
-            told.pop()
-        rates = ", ".join(told)
+        while parts and len(", ".join(parts)) > room:
+            parts.pop()
+        rates = ", ".join(parts)
         if self._task is None:
             self._task = self._progress.add_task(description, total=total, rates=rates)
         self._progress.update(self._task, description=description, completed=done, total=total, rates=rates)
@@ -171,7 +173,7 @@ class Terminal:
         elapsed = max(event.time - self._started, 1e-9)
         done, total = event["tasks_done"], event["tasks"]
         if self._found is None:
-            # the finished tasks of a killed run are reported at once
+            # tasks that a killed run finished are reported at once
             self._found = done if self._unit == "tasks" else 0
         rate = (done - self._found) / elapsed
         if self._unit == "tasks":
@@ -244,16 +246,16 @@ _COLUMNS = (
 
 
 def stage_header(metrics: Mapping[str, Any]) -> str:
-    """Names of the columns of :func:`stage_line`, 78 characters wide."""
+    """Return the header of :func:`stage_line`, 78 characters wide."""
     *others, (_, last) = _COLUMNS
-    told = [name.replace("error", error_name(metrics)) for name, _ in others]
-    names = [f"{name:>{width}}" for name, (_, width) in zip(told, others, strict=True)]
+    error = error_name(metrics)
+    names = [f"{name.replace('error', error):>{width}}" for name, width in others]
     memory = "worker peak" if metrics.get("worker_peak_rss_bytes") else "memory"
     return "  ".join([*names, f"{memory:>{last}}"])
 
 
 def stage_line(metrics: Mapping[str, Any]) -> str:
-    """A finished stage as a row: passes, time, objective, errors, peak memory of a worker or this process."""
+    """Return a finished stage as a row: passes, time, objective, errors, peak memory of a worker or here."""
     cells = (
         str(metrics["stage"]),
         f"{metrics['passes']:.1f}",
@@ -266,12 +268,12 @@ def stage_line(metrics: Mapping[str, Any]) -> str:
     return "  ".join(f"{cell:>{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
 
 
-#: seconds between two changes of a bar
+#: seconds between changes of a bar
 _INTERVAL = 0.1
 
 
 class Notebook(Terminal):
-    """A listener that shows a run below its notebook cell. Use it as a context manager."""
+    """A listener and context manager that shows a run below its notebook cell."""
 
     def __init__(self) -> None:
         super().__init__(since=time.time())
@@ -326,5 +328,5 @@ class Notebook(Terminal):
 
 
 def progress_display() -> Terminal:
-    """Return a listener for this process, a context manager: a notebook's or a terminal's."""
+    """Return a listener and context manager for this process: a notebook's or a terminal's."""
     return Notebook() if Console().is_jupyter else Terminal(since=time.time())

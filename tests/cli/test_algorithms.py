@@ -147,7 +147,7 @@ def test_runs_are_ranked_by_the_score_that_chose_and_the_base_rate_is_a_row(fold
     assert lines[2][1:4] == [facts["chosen"]["name"], "(auto)", "0.2"]
     share = max(facts["class_shares"])
     assert f"{100 * (1 - share):.2f}" in lines[4]
-    assert "log loss on training rows that were held out; ranked by it" in " ".join(text.split())
+    assert "log loss on held-out training rows; ranked by it" in " ".join(text.split())
     assert main(["runs", str(models), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [run["score"] for run in found] == sorted(scores.values())

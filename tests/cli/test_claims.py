@@ -13,7 +13,7 @@ import pytest
 
 from distkern.cli.job import Job
 from distkern.cli.main import main
-from distkern.cli.supervision import driving
+from distkern.cli.train import driving
 from distkern.core.errors import FencedError, InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.events import Event

@@ -48,7 +48,7 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(named, tmp_
     assert json.loads((tmp_path / "m" / "metrics.jsonl").read_text().splitlines()[-1])["notes"] == notes
     report = (tmp_path / "m" / "report.html").read_text()
     section = report.split("<h2>Feature importance</h2>")[1].split("</table>")[0]
-    assert f"{found.told[1:]}." in section
+    assert f"{found.summary[1:]}." in section
     rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td>.*?width:(.*?)%", section)
     assert [html.unescape(name) for name, _, _ in rows] == list(order)
     assert [float(cost.partition(" ")[0]) for _, cost, _ in rows] == pytest.approx(costs, rel=0.01)
@@ -86,7 +86,7 @@ def test_a_resumed_run_says_what_was_chosen_before(tmp_path, capsys, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(cells, "CellsState", interrupted)
         assert main([*train, str(tmp_path / "m")]) == 130
-    assert "no checkpoint had been written yet" in capsys.readouterr().err
+    assert "there is no checkpoint yet" in capsys.readouterr().err
     with monkeypatch.context() as patched:
         patched.setattr(cells.Cells, "_solve", interrupted)
         assert main([*train, str(tmp_path / "m")]) == 130

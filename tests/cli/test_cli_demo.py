@@ -28,7 +28,7 @@ def test_demo_from_rows_to_report(tmp_path, capsys, monkeypatch):
     )
     assert 0 < chosen < 20
     assert 0 < trained < 20
-    assert "learned from 600 rows in " in captured.out
+    assert "trained on 600 rows in " in captured.out
     assert "dashboard: http" in captured.err
     assert {entry.name for entry in out.iterdir()} == {"digits.zarr", "model"}
     assert (out / "model" / "report.html").exists()

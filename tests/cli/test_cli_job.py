@@ -109,7 +109,7 @@ def test_flags_and_settings_override_the_file(tmp_path):
 def test_a_job_file_for_workers_here_may_go_elsewhere(tmp_path):
     path = write(tmp_path / "job.toml", 'data = "d.zarr"\nworkers = 2')
     assert resolve_job(path, {"scheduler": "tcp://10.0.0.5:8786"}).workers == 2
-    with pytest.raises(InputError, match="has the workers that were started for it"):
+    with pytest.raises(InputError, match="has its own workers"):
         resolve_job(path, {"scheduler": "tcp://10.0.0.5:8786", "workers": 3})
 
 
@@ -167,7 +167,7 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit():
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (
             Job(data="d", params={"diameter": 1.0}),
-            "belongs to single algorithms.*add --algorithm NAME, one of: avm, csvrg",
+            "belongs to some algorithms only.*add --algorithm NAME, one of: avm, csvrg",
         ),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from cluster_processes import distkern, wait_for
+from cluster_processes import distkern, settings_of, wait_for
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
@@ -17,9 +17,13 @@ from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, JobIndex, check_store
 from distkern.jobs.record import Record
 
-SETTINGS = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]
-#: a run that is still under way when it is looked at
-LONG = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=400", "--set", "tol=0.0"]
+
+def settings(stages):
+    return ["--algorithm", "csvrg", *settings_of(n_landmarks=20, stages=stages, tol=0.0)]
+
+
+#: options of a run that is still running when it is inspected
+LONG = settings(400)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +103,7 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data, runs, tmp_path
     assert main(["fetch", identifier(runs), "--out", str(fetched), "--runs", str(runs)]) == 0
     here = tmp_path / "here"
     arguments = ["train", "--data", str(data), "--out", str(here), "--scheduler", "synchronous"]
-    assert main([*arguments, *SETTINGS]) == 0
+    assert main([*arguments, *settings(3)]) == 0
     np.testing.assert_array_equal(load_model(fetched).coefficients_, load_model(here).coefficients_)
     assert {path.name for path in fetched.iterdir()} == {
         "model.json",
@@ -160,8 +164,8 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(data, cluster_for_jobs, tmp_pat
     captured = capsys.readouterr()
     name = folder.record().id
     assert captured.out.split()[-1] == name
-    found = f"see it again with `distkern logs {name} --follow --runs {tmp_path}`"
-    assert f"distkern: job {name} goes on: {found}" in captured.err
+    found = f"follow it with `distkern logs {name} --follow --runs {tmp_path}`"
+    assert f"distkern: job {name} continues; {found}" in captured.err
     assert folder.state() == "running"
     folder.ask_to_stop()
     wait_for(lambda: folder.state() == "cancelled", 20)
@@ -236,14 +240,13 @@ def test_a_job_whose_scheduler_forgot_it_is_lost(data, cluster_for_jobs, runs, t
 
 @pytest.mark.slow
 def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(data, cluster_for_jobs, tmp_path, capsys):
-    settings = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=20", "--set", "tol=0.0"]
     whole = tmp_path / "whole"
     arguments = ["train", "--data", str(data), "--out", str(whole), "--scheduler", "synchronous"]
-    assert main([*arguments, *settings]) == 0
+    assert main([*arguments, *settings(20)]) == 0
     out = tmp_path / "m"
     folder = JobFolder(out)
     capsys.readouterr()
-    assert submit(data, cluster_for_jobs, out, *settings) == 0
+    assert submit(data, cluster_for_jobs, out, *settings(20)) == 0
     name = capsys.readouterr().out.split()[-1]
     wait_for((out / "checkpoints" / "stage-00003").exists, 30)
     cluster_for_jobs.kill_worker(driver_of(out, 1))

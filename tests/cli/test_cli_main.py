@@ -137,7 +137,7 @@ def test_help_is_quick(capsys):
 def test_what_is_deferred_is_loaded_by_use():
     code = (
         "import sys\n"
-        "from distkern.cli.deferred import defer_imports\n"
+        "from distkern.cli.main import defer_imports\n"
         "defer_imports()\n"
         "import pandas as pd, scipy.stats, sklearn.base\n"
         "assert not {'pandas.core', 'scipy.stats.distributions'} & set(sys.modules)\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.cli.shard import telling
+from distkern.cli.shard import progress_on
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard
 
@@ -176,7 +176,11 @@ def test_bars_say_how_much_of_the_files_is_read_and_of_the_shards_written(tmp_pa
     )
     (tmp_path / "a.csv").write_text("x,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(400)))
     shard(
-        tmp_path / "a.csv", tmp_path / "d.zarr", rows_per_shard=100, columns=True, progress=telling(terminal)
+        tmp_path / "a.csv",
+        tmp_path / "d.zarr",
+        rows_per_shard=100,
+        columns=True,
+        progress=progress_on(terminal),
     )
     assert ("reading", 1000, 1000, "400 rows, 1.6 KiB") in shown
     assert [bar[1] for bar in shown if bar[0] == "writing shards"] == [250, 500, 750, 1000]

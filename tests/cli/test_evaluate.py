@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from distkern.cli.confusion import confusion_lines, mistakes
+from distkern.cli.evaluate import confusion_lines, mistakes
 from distkern.cli.evaluation_page import _curves, _thresholds, evaluation_page, headline, worth
 from distkern.cli.main import main
 from distkern.core.choices import Compared
@@ -83,7 +83,7 @@ def test_rows_of_classes_that_the_model_does_not_know_are_told(tmp_path, capsys)
         write_dataset([(X, labels)], tmp_path / name)
         command = ["evaluate", str(tmp_path / "m"), "--data", str(tmp_path / name), "--split", "train"]
         assert main(command) == 0
-        told = "count as errors, and losses leave them out: 2 (3)" in capsys.readouterr().err
+        told = "count as errors and are left out of losses: 2 (3)" in capsys.readouterr().err
         assert told == (name == "more")
 
 
@@ -107,7 +107,7 @@ def test_a_page_of_both_splits_has_curves_of_both():
         ("ROC curve", 3, True),
         ("Calibration", 3, True),
         ("Test rows by probability", 0, True),
-        ("Precision by recall", 3, True),
+        ("Precision-recall curve", 3, True),
     ]
     # the rows of each bin of the calibration
     assert sum(plots[2].cells.heights) == 3000
@@ -153,7 +153,7 @@ def test_a_model_stands_beside_the_linear_machine_and_the_base_rate():
         ["", "log loss", "AUC", "error", "log loss, held-out training rows"],
         ["this model, test rows", "0.25", "0.875", "12.50 %", "0.3"],
         ["linear machine", "-", "-", "-", "0.41"],
-        ["the base rate, test rows", "0.7", "0.5", "50.00 %", "0.69"],
+        ["base rate, test rows", "0.7", "0.5", "50.00 %", "0.69"],
     ]
     real = Evaluation({"n": 3, "rmse": 2.0, "r2": 0.75}, base={"rmse": 4.0, "r2": 0.0})
     html = worth({"test": real}, "eur", (Compared("linear", 0.4, chosen=True),), 1.0)

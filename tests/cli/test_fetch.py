@@ -8,7 +8,7 @@ import pytest
 
 from distkern.cli.job import resolve_job
 from distkern.cli.main import main
-from distkern.cli.training import train_described
+from distkern.cli.train import train_described
 from distkern.cli.tuning import JOBS, tune_described
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset

@@ -61,8 +61,8 @@ def test_the_run_says_that_it_is_in_this_process(folder, tmp_path, capsys):
     job = ["--data", str(folder / "d.zarr"), *JOB]
     assert main(["plan", *job]) == 0
     planned = capsys.readouterr().out
-    assert "of this process (no limit given)" in planned
-    assert "a worker" not in planned
+    assert "in this process (no limit given)" in planned
+    assert "per worker" not in planned
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
     told = capsys.readouterr()
     first = told.err.splitlines()[0]

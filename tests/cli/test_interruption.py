@@ -114,7 +114,7 @@ def test_training_on_worker_processes(data, tmp_path, number):
     *said, line = stop(process, number)
     assert all(before.startswith(SAID) for before in said)
     assert line.startswith("distkern: interrupted in stage ")
-    assert line.endswith("m/checkpoints: run the same command with --resume to go on")
+    assert line.endswith("m/checkpoints: run the same command with --resume to continue")
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def test_files_without_names_are_taken_in_the_order_of_training(model, tmp_path,
         header = ["--no-header"] if name == "bare.csv" else []
         assert main(["predict", str(model), str(tmp_path / name), *header, "--out", str(out), *HERE]) == 0
         assert [row[0] for row in read(out)[1]] == expected
-        assert f"note: {tmp_path / name} does not name its columns" in capsys.readouterr().err
+        assert f"note: {tmp_path / name} has no column names" in capsys.readouterr().err
     wide = table()
     wide["more"] = 0.0
     np.save(tmp_path / "wide.npy", wide[[*NAMES, "more"]].to_numpy())

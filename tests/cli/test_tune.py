@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cluster_processes import Processes, finish, start_distkern
+from cluster_processes import Processes, finish, settings_of, start_distkern
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
@@ -96,16 +96,7 @@ def test_the_best_candidate_is_trained_on_all_rows(folder, capsys):
 def test_without_a_table_what_is_worth_it_is_tried(folder, capsys):
     write_dataset([rings(400)], "d.zarr", scale="none", overwrite=True)
     given = ["--data", "d.zarr", "--algorithm", "pegasos", "--scheduler", "synchronous"]
-    fixed = [
-        "--set",
-        "stages=1",
-        "--set",
-        "features=random",
-        "--set",
-        "n_features=64",
-        "--set",
-        "metric=none",
-    ]
+    fixed = settings_of(stages=1, features="random", n_features=64, metric="none")
     facts, _ = printed(capsys, "tune", *given, *fixed, "--out", "m")
     assert {name for one in facts["candidates"] for name in one["settings"]} == {"gamma", "lam"}
     own = next(one for one in facts["candidates"] if one["candidate"] == 0)
@@ -290,7 +281,7 @@ def test_folds_and_chance_are_told(folder, capsys):
     best = min(facts["candidates"], key=lambda one: one["value"])
     near = [one for one in facts["candidates"] if one["difference"] <= 2 * one["standard_error"]]
     assert best in near
-    assert (f"{len(near)} cannot be told apart" in out) == (len(near) > 1)
+    assert (f"{len(near)} candidates are within 2 standard errors" in out) == (len(near) > 1)
     least = min(one["work"] for one in near)
     assert facts["settings"] in [one["settings"] for one in near if one["work"] <= 1.5 * least]
     assert main(["inspect", "m"]) == 0

@@ -10,7 +10,7 @@ from distributed import LocalCluster
 from distkern.core.errors import InputError
 from distkern.engine.dask import handshake
 from distkern.engine.dask.handshake import greet
-from distkern.engine.dask.jobs import job_scheduler
+from distkern.engine.dask.jobs import JobScheduler
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def test_a_scheduler_answers(cluster):
 
 
 def test_jobs_are_asked_for_where_nobody_could_run_one(cluster):
-    with job_scheduler(cluster.scheduler_address) as asked:
+    with JobScheduler(cluster.scheduler_address, workers=False) as asked:
         assert asked.jobs() == {}
 
 

@@ -181,7 +181,7 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_no_jobs(slurm, repository, d
     (os.killpg if number == signal.SIGINT else os.kill)(run.pid, number)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
-    assert "run the same command with --resume to go on" in errors
+    assert "run the same command with --resume to continue" in errors
     assert "Traceback" not in errors
     wait_for(lambda: slurm.jobs() == [], 30)
 

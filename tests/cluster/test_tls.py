@@ -60,16 +60,8 @@ def scheduler(certificates):
     workers = []
     try:
         address = process.stdout.readline().strip()
-        worker = [
-            "-m",
-            "distributed.cli.dask_worker",
-            address,
-            "--no-nanny",
-            "--no-dashboard",
-            "--nthreads",
-            "1",
-        ]
-        workers.append(start(team / "worker.yaml", *worker))
+        worker = ("-m", "distributed.cli.dask_worker", address, "--no-nanny", "--no-dashboard")
+        workers.append(start(team / "worker.yaml", *worker, "--nthreads", "1"))
         yield address
     finally:
         for started in (*workers, process):

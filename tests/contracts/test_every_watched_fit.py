@@ -50,7 +50,7 @@ def test_a_callback_ends_the_fit(kind):
     X, y = rows(kind, 200, 0)
     whole, model = kind(**small(kind)).fit(X, y), kind(**small(kind))
     if kind.name.startswith(("auto", "cells")):
-        with pytest.raises(InputError, match="callbacks: the stages of cells do not better a model"):
+        with pytest.raises(InputError, match="callbacks: cells has a model only after its last stage"):
             model.fit(X, y, callbacks=lambda line: True)
         return
     model.fit(X, y, callbacks=[lambda line: 1, lambda line: np.True_])
@@ -68,7 +68,7 @@ def test_the_model_of_the_best_stage_is_kept(kind):
     stages = {"stages": 6} if "stages" in kind.hyperparameters else {}
     model = kind(**small(kind, **stages))
     if kind.name.startswith(("auto", "cells")):
-        with pytest.raises(InputError, match="the stages of cells do not better a model"):
+        with pytest.raises(InputError, match="cells has a model only after its last stage"):
             model.fit(X, y, eval_set=held_out, early_stopping=1)
         return
     model.fit(X, y, eval_set=held_out, early_stopping=1)

@@ -12,7 +12,7 @@ import pytest
 import zarr
 
 from distkern.cli.main import main
-from distkern.cli.training import train_described
+from distkern.cli.train import train_described
 from distkern.core.errors import InputError, StoreError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import add_columns, shard

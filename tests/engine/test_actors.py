@@ -19,9 +19,8 @@ from distkern.engine.dask.residents import ActorResidents
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.passes import Extent
 from distkern.solvers.base import Problem
-from toy import RoundsSolver, ToySource, toy_rounds
+from toy import RoundsSolver, ToySource, forget_state, open_residents
 
 SOURCE = ToySource()
 PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=False)
@@ -55,14 +54,8 @@ def kill_one(executor):
     return address
 
 
-def open_residents(executor, lost):
-    step = toy_rounds()
-    plan = step.plan(Extent.of(SOURCE), executor.machine)
-    return executor.residents(step, plan, SOURCE, {}, lost)
-
-
 def test_each_worker_holds_one_resident(executor):
-    residents = open_residents(executor, print)
+    residents = open_residents(executor, SOURCE)
     assert isinstance(residents, ActorResidents)
     assert len({place.address for place in residents._places}) == 2
     assert n_actors(executor) == {1}
@@ -89,7 +82,7 @@ def test_workers_without_a_dashboard_load_no_pages_and_listen_on_loopback(execut
 
 
 def test_an_error_of_a_resident_comes_through(executor):
-    residents = open_residents(executor, print)
+    residents = open_residents(executor, SOURCE)
     with pytest.raises(ValueError, match="round 0 is bad"):
         residents.exchange((0, -1.0, None))
     residents.close()
@@ -110,10 +103,9 @@ class Unreachable:
 
 def test_an_actor_that_has_been_replaced_behind_our_back_is_noticed(executor):
     lost = []
-    residents, alone = open_residents(executor, lost.append), open_residents(executor, print)
+    residents, alone = open_residents(executor, SOURCE, lost.append), open_residents(executor, SOURCE)
     messages = [(number, 0.1 * number, None) for number in range(4)]
     first = [residents.exchange(message) for message in messages]
-    # as if Dask had made the actor once more: same key, same worker, no state
     place = residents._places[1]
     executor._client.run(forget_state, place.key, workers=[place.address])
     last = residents.exchange((4, 0.5, None))
@@ -125,13 +117,8 @@ def test_an_actor_that_has_been_replaced_behind_our_back_is_noticed(executor):
     alone.close()
 
 
-def forget_state(key, dask_worker):
-    actor = dask_worker.state.actors[key]
-    actor.__init__(actor._epoch)
-
-
 def test_a_repeated_message_acts_once(executor):
-    residents, alone = open_residents(executor, print), open_residents(executor, print)
+    residents, alone = open_residents(executor, SOURCE), open_residents(executor, SOURCE)
     message = (0, 0.25, None)
     place = residents._places[0]
     # the answer got lost on its way: the same message goes out again
@@ -197,25 +184,16 @@ def test_workers_that_die_between_exchanges_and_before_checkpoints_change_nothin
 def test_without_the_scheduler_it_says_so(tmp_path):
     file = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
-    scheduler = start(
-        *dask,
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-        str(file),
-    )
-    worker = start(*dask, "worker", "--scheduler-file", str(file), "--nworkers", "2", "--no-dashboard")
+    there = ("--scheduler-file", str(file), "--no-dashboard")
+    scheduler = start(*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *there)
+    worker = start(*dask, "worker", "--nworkers", "2", *there)
     try:
         while not file.exists():
             time.sleep(0.1)
         with open_executor(json.loads(file.read_text())["address"]) as executor:
             executor._client.wait_for_workers(2, timeout=60)
         with open_executor(json.loads(file.read_text())["address"]) as executor:
-            residents = open_residents(executor, print)
+            residents = open_residents(executor, SOURCE)
             assert isinstance(residents, ActorResidents)
             scheduler.kill()
             with pytest.raises(DistkernError, match="resume"):

@@ -13,7 +13,7 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import KINDS, EventLog
 from distkern.engine.executors import open_executor
 from distkern.solvers.base import Problem
-from toy import ToySolver, ToySource
+from toy import InterruptAt, ToySolver, ToySource
 
 IDENTITY = {"data set": "toy", "lam": 1.0}
 
@@ -32,17 +32,6 @@ def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None
     with open_executor("synchronous") as executor:
         driver = Driver({"train": source}, executor, EventLog(listeners), folder)
         return driver.run(solver or ToySolver(), problem, resume=resume)
-
-
-class InterruptAt:
-    """Ctrl-C at a given event of a given stage."""
-
-    def __init__(self, kind, stage):
-        self.kind, self.stage = kind, stage
-
-    def __call__(self, event):
-        if event.kind == self.kind and event.fields.get("stage") == self.stage:
-            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("kind", ["pass_started", "pass_progress", "pass_finished", "checkpoint_saved"])

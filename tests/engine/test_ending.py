@@ -54,10 +54,10 @@ def test_what_ends_well():
 def test_what_does_not():
     above = end([1.0, 0.9, 1.3])
     assert above.reason == "diverged"
-    assert "ended at 1.3, above the 1 of the model 0" in above.warnings[0]
+    assert "ended at 1.3, above the 1 of the zero model" in above.warnings[0]
     falling = end([1.0, 80.0, 40.0])
     assert falling.reason == "stages used up"
-    assert "above the 1 of the model 0" in falling.warnings[0]
+    assert "above the 1 of the zero model" in falling.warnings[0]
     (unfinished,) = end([1.0, 0.9, 0.7]).warnings
     assert "67 %" in unfinished
     assert "more stages than 4" in unfinished
@@ -102,7 +102,9 @@ def test_when_a_run_is_stopped():
         return explosion(solver or Solver(), Measures(objective, 0.1, None, 1, {}), history, 2)
 
     assert stopped(9.9) is None
-    assert "10.1 after stage 2, and 1 at the model 0: set a smaller step_size (a tenth of" in stopped(10.1)
+    assert "10.1 after stage 2, and 1 for the zero model: set a smaller step_size (a tenth of" in stopped(
+        10.1
+    )
     assert "not a finite number after stage 2" in stopped(np.inf)
     # unknown: it did not start at 0, or there is nothing to compare with
     assert stopped(1e9, ToySolver()) is None
@@ -127,14 +129,16 @@ def sharp(n_rows=2000):
 def test_a_run_far_above_the_model_0_is_stopped_with_the_hint(kind, steps):
     model = kind(gamma=30.0, lam=1e5, n_landmarks=64, projection=True, random_state=0)
     model.set_params(steps_per_stage=steps)
-    with pytest.raises(DivergenceError, match=r"after stage 1, and 1e\+05 at the model 0: set a smaller lam"):
+    with pytest.raises(
+        DivergenceError, match=r"after stage 1, and 1e\+05 for the zero model: set a smaller lam"
+    ):
         model.fit(*sharp())
 
 
 def test_a_run_that_ends_above_the_model_0_says_so(tmp_path):
     X, y = make_moons(400, noise=0.1, random_state=0)
     model = distkern.PegasosClassifier(scale="none", random_state=0)
-    with pytest.warns(ConvergenceWarning, match="above the 1 of the model 0: scale the features"):
+    with pytest.warns(ConvergenceWarning, match="above the 1 of the zero model: scale the features"):
         model.fit(100 * X, y)
     assert model.ended_ == "stages used up"
     model.save(tmp_path / "m")
@@ -207,5 +211,5 @@ def test_solvers_name_their_own_hyperparameters():
 def test_weighted_rows_are_compared_with_one_class_by_their_weights():
     X, y = np.random.default_rng(0).random((200, 3)), np.arange(200) % 2
     model = distkern.PegasosClassifier(random_state=0, features="linear")
-    with pytest.warns(ConvergenceWarning, match="one class for all rows has 10 %"):
+    with pytest.warns(ConvergenceWarning, match="10 % when one class is predicted for all rows"):
         model.fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import distkern as dk
+from cluster_processes import settings_of
 from distkern.cli.plan import plan as plan_command
 from distkern.core.errors import MemoryBudgetError
 from distkern.data.ingest import write_dataset
@@ -86,17 +87,8 @@ def test_plan_says_what_it_does_less_of(path):
         "2",
         "--seed",
         "0",
-        "--set",
-        "n_features=64",
-        "--set",
-        "stages=1",
-        "--set",
-        "gamma=1.0",
-        "--set",
-        "nu=0.1",
-        "--memory-limit",
-        str(limit),
     ]
+    flags += [*settings_of(n_features=64, stages=1, gamma=1.0, nu=0.1), "--memory-limit", str(limit)]
     shown = CliRunner().invoke(plan_command, flags)
     assert shown.exit_code == 0, shown.output
     assert "of blocks are kept instead of" in " ".join(shown.output.split())

@@ -8,8 +8,7 @@ import pytest
 
 from distkern.engine.dask import actor
 from distkern.engine.executors import open_executor
-from distkern.passes import Extent
-from toy import ToySource, toy_rounds
+from toy import ToySource, forget_state, open_residents
 
 SOURCE = ToySource()
 MESSAGES = [(number, 0.1 * number, None) for number in range(5)]
@@ -35,13 +34,8 @@ def asked(executor, monkeypatch):
     return found
 
 
-def open_residents(executor, lost):
-    step = toy_rounds()
-    return executor.residents(step, step.plan(Extent.of(SOURCE), executor.machine), SOURCE, {}, lost)
-
-
 def answers(executor, messages=MESSAGES):
-    residents = open_residents(executor, print)
+    residents = open_residents(executor, SOURCE)
     found = [residents.exchange(message) for message in messages]
     residents.close()
     return found
@@ -55,7 +49,7 @@ def plain():
 
 @pytest.mark.slow
 def test_half_of_the_workers_are_asked_and_the_bits_are_the_same(executor, asked, plain):
-    residents = open_residents(executor, print)
+    residents = open_residents(executor, SOURCE)
     assert len(residents._places) == 4
     asked.clear()
     found = [residents.exchange(message) for message in MESSAGES]
@@ -68,15 +62,15 @@ def test_half_of_the_workers_are_asked_and_the_bits_are_the_same(executor, asked
 
 @pytest.mark.slow
 def test_an_error_of_a_resident_comes_through(executor, asked):
-    residents = open_residents(executor, print)
+    residents = open_residents(executor, SOURCE)
     with pytest.raises(ValueError, match="round 0 is bad"):
         residents.exchange((0, -1.0, None))
     residents.close()
 
 
 def test_who_was_not_reached_by_way_of_others_is_asked_again(executor, asked, plain):
-    residents, lost = open_residents(executor, print), []
-    residents._lost = lost.append
+    lost = []
+    residents = open_residents(executor, SOURCE, lost.append)
     found = [residents.exchange(MESSAGES[0])]
     # its state is gone, as if its worker had been started again
     place = residents._places[3]
@@ -87,16 +81,11 @@ def test_who_was_not_reached_by_way_of_others_is_asked_again(executor, asked, pl
     residents.close()
 
 
-def forget_state(key, dask_worker):
-    actor = dask_worker.state.actors[key]
-    actor.__init__(actor._epoch)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1], ids=["one that asks others", "one that is asked by another"])
 def test_a_worker_that_dies_changes_nothing(number, executor, asked, plain):
     lost = []
-    residents = open_residents(executor, lost.append)
+    residents = open_residents(executor, SOURCE, lost.append)
     found = [residents.exchange(message) for message in MESSAGES[:2]]
     address = residents._places[number].address
     os.kill(executor._client.run(os.getpid, workers=[address])[address], signal.SIGKILL)

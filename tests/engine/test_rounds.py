@@ -23,7 +23,17 @@ from distkern.passes import Cost, Derived, Extent, Machine, Message, Reduce, eac
 from distkern.passes.machine import MIB
 from distkern.passes.rounds import Exchanging
 from distkern.solvers.base import Problem
-from toy import RoundsSolver, RoundsState, ToyResident, ToySource, add, open_toy, scaled_sum, toy_rounds
+from toy import (
+    InterruptAt,
+    RoundsSolver,
+    RoundsState,
+    ToyResident,
+    ToySource,
+    add,
+    open_toy,
+    scaled_sum,
+    toy_rounds,
+)
 
 IDENTITY = {"data set": "toy"}
 
@@ -110,23 +120,13 @@ def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source
     same(run(source, problem, folder=folder, resume=True), run(source, problem))
 
 
-class InterruptAt:
-    def __init__(self, kind, stage, name="toy rounds"):
-        self.kind, self.stage, self.name = kind, stage, name
-
-    def __call__(self, event):
-        there = (event.kind, event.fields.get("stage")) == (self.kind, self.stage)
-        if there and event.fields.get("name", self.name) == self.name:
-            raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("kind", ["pass_started", "pass_progress", "pass_finished", "checkpoint_saved"])
 @pytest.mark.parametrize("stage", [1, 2, 4])
 def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, problem, tmp_path, kind, stage):
     whole = run(source, problem)
     folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
     with pytest.raises(Interrupted):
-        run(source, problem, folder=folder, listeners=[InterruptAt(kind, stage)])
+        run(source, problem, folder=folder, listeners=[InterruptAt(kind, stage, "toy rounds")])
     # threads hold the groups in other hands than before
     resumed = run(source, problem, folder=folder, resume=True, scheduler="threads")
     same(resumed, whole)
@@ -139,16 +139,10 @@ def test_a_state_that_a_resumed_run_does_not_come_to_is_kept(source, problem, tm
     with pytest.raises(Interrupted):
         run(source, problem, solver=solver, folder=folder, listeners=[InterruptAt("checkpoint_saved", 1)])
     # this run writes checkpoints 2 and 3 without ever opening the state; the next needs it
+    again = {"solver": solver, "folder": folder, "resume": True}
     with pytest.raises(Interrupted):
-        run(
-            source,
-            problem,
-            solver=solver,
-            folder=folder,
-            resume=True,
-            listeners=[InterruptAt("checkpoint_saved", 3)],
-        )
-    same(run(source, problem, solver=solver, folder=folder, resume=True), whole)
+        run(source, problem, **again, listeners=[InterruptAt("checkpoint_saved", 3)])
+    same(run(source, problem, **again), whole)
 
 
 def test_a_damaged_state_falls_back_to_the_checkpoint_before(source, problem, tmp_path):

@@ -247,7 +247,7 @@ def test_it_shows_itself_and_a_model_keeps_it(tmp_path):
     found.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Increase in squared error relative to the variance when a column is shuffled, on 60 rows." in page
-    assert "Mean prediction over 60 rows when a column is set to one value in all of them." in page
+    assert "Mean prediction over 60 rows, with a column set to one value." in page
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").importances_ == found
 

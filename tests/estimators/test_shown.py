@@ -88,5 +88,5 @@ def test_importances_of_a_table_are_of_its_columns(model, tmp_path):
 
 def test_explanations_that_do_not_say_which_columns_are_refused():
     old = Explanation((Importance("a", 0.5),), "log loss", 10, "test")
-    with pytest.raises(InputError, match="does not say which columns"):
+    with pytest.raises(InputError, match="does not record which columns"):
         _ = old.importances_mean

@@ -143,7 +143,7 @@ def test_what_cannot_be_is_refused_by_name(data):
     with pytest.raises(ValueError, match="399 features, but CSVRGClassifier is expecting 400"):
         model.predict(sparse.csr_array(X[:, :399]))
     blocks = da.from_array(X, chunks=(20, 400)).map_blocks(sparse.csr_matrix)
-    with pytest.raises(InputError, match="blocks of the Dask array are of csr_matrix"):
+    with pytest.raises(InputError, match="blocks of the Dask array have type csr_matrix"):
         small().fit(blocks, y)
 
 

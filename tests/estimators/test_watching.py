@@ -93,8 +93,8 @@ def test_what_cannot_be_asked_for_is_refused(halves):
     (X, y), held_out = halves
     for how, told in (
         ({"early_stopping": 2}, "give them as eval_set"),
-        ({"early_stopping": 0, "eval_set": held_out}, "from 1 on"),
-        ({"early_stopping": True, "eval_set": held_out}, "from 1 on"),
+        ({"early_stopping": 0, "eval_set": held_out}, ">= 1"),
+        ({"early_stopping": True, "eval_set": held_out}, ">= 1"),
         ({"callbacks": [3]}, "give functions"),
     ):
         with pytest.raises(InputError, match=told):

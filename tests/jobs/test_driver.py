@@ -9,8 +9,7 @@ import pytest
 
 from distkern.cli.job import Job
 from distkern.cli.main import main
-from distkern.cli.supervision import supervised
-from distkern.cli.training import train_described
+from distkern.cli.train import supervised, train_described
 from distkern.core.errors import ClusterError, InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.events import Event

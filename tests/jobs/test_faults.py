@@ -60,17 +60,8 @@ def send(data, out, cluster, *flags):
     """Submit a job; while a scheduler and its workers come up, that takes more than one try."""
     deadline = time.monotonic() + 120
     while True:
-        run = distkern(
-            "submit",
-            "--data",
-            str(data),
-            "--out",
-            str(out),
-            "--scheduler",
-            cluster.address,
-            *SETTINGS,
-            *flags,
-        )
+        job = ("--data", str(data), "--out", str(out), "--scheduler", cluster.address)
+        run = distkern("submit", *job, *SETTINGS, *flags)
         if run.returncode == 0:
             return
         assert "scheduler" in run.stderr, run.stderr
@@ -100,7 +91,7 @@ def test_train_with_retries_outlives_its_scheduler(data, whole, cluster, tmp_pat
     cluster.replace_workers()
     errors = finish(run)
     assert "the connection to the scheduler was lost" in errors
-    assert "start both again, unless something does" in errors
+    assert "restart both, unless that happens automatically" in errors
     assert "try 1 of 5 in 1 s, from the last checkpoint" in errors
     assert "resumed after stage" in errors
     check_same(out, whole)
@@ -114,7 +105,7 @@ def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(data, whole, cl
     cluster.kill_scheduler()
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 1
-    assert "workers end with their scheduler: start both again" in errors.splitlines()[-1]
+    assert "workers end with their scheduler: restart both" in errors.splitlines()[-1]
     assert errors.endswith("resume with --resume\n")
     cluster.start_scheduler()
     cluster.replace_workers()

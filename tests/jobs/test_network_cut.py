@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cluster_processes import distkern, wait_for
+from cluster_processes import distkern, settings_of, wait_for
 from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
@@ -19,18 +19,7 @@ from distkern.jobs.folder import JobFolder
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 STAGES = 150
-SETTINGS = [
-    "--algorithm",
-    "csvrg",
-    "--set",
-    "n_landmarks=40",
-    "--set",
-    f"stages={STAGES}",
-    "--set",
-    "tol=0.0",
-    "--set",
-    "lam=64.0",
-]
+SETTINGS = ["--algorithm", "csvrg", *settings_of(n_landmarks=40, stages=STAGES, tol=0.0, lam=64.0)]
 #: of this process, so that two runs of this test do not meet
 NAME = f"dk{os.getpid() % 100000}"
 NETWORK = "10.213.7"

@@ -35,9 +35,8 @@ def test_passwords_are_not_written(tmp_path):
     kept = folder.record()
     assert kept.data == "https://me:***@host/d.zarr"
     assert kept.description["params"] == {"gamma": 4.0}
-    assert (
-        redact("tcp://10.0.0.5:8786 and tls://10.0.0.5:8786") == "tcp://10.0.0.5:8786 and tls://10.0.0.5:8786"
-    )
+    addresses = "tcp://10.0.0.5:8786 and tls://10.0.0.5:8786"
+    assert redact(addresses) == addresses
 
 
 @pytest.mark.parametrize(
@@ -155,12 +154,12 @@ def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(content, tmp_path
         "c": "damaged",
     }
     assert [line.split(": ")[0] for line in captured.err.splitlines()] == ["job a", "job c"]
-    assert "a.json: does not say where the job is; write" in captured.err
+    assert "a.json: does not name the job's folder; write" in captured.err
     assert main(["status", "b", *runs]) == 0
     for command in (["status"], ["logs"], ["cancel"], ["fetch", "--out", str(tmp_path / "m")]):
         capsys.readouterr()
         assert main([command[0], "a", *command[1:], *runs]) == 2
-        assert "a.json: does not say where the job is" in capsys.readouterr().err
+        assert "a.json: does not name the job's folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
@@ -182,31 +181,20 @@ def test_ids_are_not_used_twice():
     assert len({new_id("avm") for _ in range(20)}) == 20
 
 
+def of_a_pass(kind, name, **fields):
+    return Event(f"pass_{kind}", {"name": name, "stage": 1, "rows": 9, **fields})
+
+
 def progress(done, name="scan"):
-    return Event(
-        "pass_progress",
-        {
-            "name": name,
-            "stage": 1,
-            "tasks_done": done,
-            "tasks": 9,
-            "rows_done": done,
-            "rows": 9,
-            "bytes_done": 0,
-        },
-    )
+    return of_a_pass("progress", name, tasks_done=done, tasks=9, rows_done=done, bytes_done=0)
 
 
 def begun(name):
-    return Event(
-        "pass_started", {"name": name, "stage": 1, "tasks": 9, "rows": 9, "bytes": 9, "unit": "rows"}
-    )
+    return of_a_pass("started", name, tasks=9, bytes=9, unit="rows")
 
 
 def ended(name):
-    return Event(
-        "pass_finished", {"name": name, "stage": 1, "seconds": 0.1, "rows": 9, "bytes": 9, "mode": "workers"}
-    )
+    return of_a_pass("finished", name, seconds=0.1, bytes=9, mode="workers")
 
 
 def test_the_log_tells_of_passes_once_a_second_and_of_all_else(tmp_path, monkeypatch):

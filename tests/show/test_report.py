@@ -10,7 +10,7 @@ from bokeh.models.text import PlainText
 
 from distkern.cli.evaluation_page import SHADE
 from distkern.cli.job import Job
-from distkern.cli.training import run_job
+from distkern.cli.train import run_job
 from distkern.core.choices import Compared
 from distkern.core.text import in_number, in_time
 from distkern.data.dataset import open_dataset

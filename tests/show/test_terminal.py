@@ -34,58 +34,26 @@ METRICS = {
 }
 
 
+def of_a_pass(kind, at, **fields):
+    return Event(f"pass_{kind}", {"name": "gradient", "stage": 2, "rows": 1000, **fields}, at)
+
+
 def a_run():
     def progress(share, at):
         done = int(1000 * share)
-        return Event(
-            "pass_progress",
-            {
-                "name": "gradient",
-                "stage": 2,
-                "tasks_done": int(10 * share),
-                "tasks": 10,
-                "rows_done": done,
-                "rows": 1000,
-                "bytes_done": 4096 * done,
-            },
-            at,
+        return of_a_pass(
+            "progress", at, tasks_done=int(10 * share), tasks=10, rows_done=done, bytes_done=4096 * done
         )
 
+    start = {"algorithm": "csvrg", "n_rows": 1000, "n_features": 64, "stages": 3, "workers": 2}
+    start |= {"dashboard": "http://127.0.0.1:8787/status", "resumed_from": 1}
     return [
-        Event(
-            "run_started",
-            {
-                "algorithm": "csvrg",
-                "n_rows": 1000,
-                "n_features": 64,
-                "stages": 3,
-                "workers": 2,
-                "dashboard": "http://127.0.0.1:8787/status",
-                "resumed_from": 1,
-            },
-            0.0,
-        ),
-        Event(
-            "pass_started",
-            {"name": "gradient", "stage": 2, "tasks": 10, "rows": 1000, "bytes": 4096000, "unit": "rows"},
-            0.0,
-        ),
+        Event("run_started", start, 0.0),
+        of_a_pass("started", 0.0, tasks=10, bytes=4096000, unit="rows"),
         progress(0.1, 1.0),
         progress(0.5, 12.0),
         progress(0.6, 13.0),
-        Event(
-            "pass_finished",
-            {
-                "name": "gradient",
-                "stage": 2,
-                "seconds": 20.0,
-                "rows": 1000,
-                "bytes": 4096000,
-                "mode": "workers",
-                "split_seconds": {},
-            },
-            20.0,
-        ),
+        of_a_pass("finished", 20.0, seconds=20.0, bytes=4096000, mode="workers", split_seconds={}),
         Event("worker_lost", {"address": "tcp://10.0.0.2:40000"}, 21.0),
         Event("message", {"text": "hello [bold]there[/bold]"}, 21.0),
         Event("stage_finished", {"metrics": METRICS}, 22.0),
@@ -94,12 +62,17 @@ def a_run():
     ]
 
 
-def test_plain_lines_without_a_terminal():
+def lines_of(*events, **how):
+    """The lines that a terminal writes about events to a file."""
     stream = io.StringIO()
-    with Terminal(stream) as terminal:
-        for event in a_run():
+    with Terminal(stream, **how) as terminal:
+        for event in events:
             terminal(event)
-    assert stream.getvalue().splitlines() == [
+    return stream.getvalue().splitlines()
+
+
+def test_plain_lines_without_a_terminal():
+    assert lines_of(*a_run()) == [
         "csvrg: 1,000 rows x 64 features on 2 workers",
         "resumed after stage 1",
         "dashboard: http://127.0.0.1:8787/status",
@@ -182,18 +155,14 @@ def test_what_users_name_is_no_markup():
 
 
 def test_no_test_split_no_test_error():
-    stream = io.StringIO()
-    Terminal(stream)(Event("stage_finished", {"metrics": METRICS | {"test_error": None}}))
-    assert stream.getvalue().splitlines()[-1].split() == [
-        *["2", "4.1", "1", "min", "15", "s", "1234.57", "5.12", "%", "-", "230.0", "MiB"]
-    ]
+    [_, line] = lines_of(Event("stage_finished", {"metrics": METRICS | {"test_error": None}}))
+    assert line.split() == ["2", "4.1", "1", "min", "15", "s", "1234.57", "5.12", "%", "-", "230.0", "MiB"]
 
 
 def test_errors_of_no_model_are_not_shown():
     def shown(**figures):
-        stream = io.StringIO()
-        Terminal(stream)(Event("stage_finished", {"metrics": METRICS | figures}))
-        told = re.findall(r"[\d.]+ %", stream.getvalue())
+        lines = lines_of(Event("stage_finished", {"metrics": METRICS | figures}))
+        told = re.findall(r"[\d.]+ %", lines[-1])
         # the history that `inspect` shows, the table of the report and its curves
         assert [in_error(METRICS | figures, name) for name in ERRORS] == (told or ["-", "-"])
         drawn = [plot.title for plot in stage_plots([METRICS | figures]).plots]
@@ -231,24 +200,24 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run():
 
 
 def test_rounds_are_counted_as_rounds():
-    stream = io.StringIO()
-    with Terminal(stream) as terminal:
-        start = {"name": "rounds", "stage": 2, "tasks": 2000, "rows": 1000, "bytes": 0, "unit": "rounds"}
-        terminal(Event("pass_started", start, 0.0))
-        done = {"tasks_done": 1000, "tasks": 2000, "rows_done": 500, "rows": 1000, "bytes_done": 0}
-        terminal(Event("pass_progress", {"name": "rounds", "stage": 2, **done}, 20.0))
-    assert stream.getvalue() == "stage 2: rounds: 50 %, 50 rounds/s, 20.0 s left\n"
+    counts = {"name": "rounds", "tasks": 2000}
+    lines = lines_of(
+        of_a_pass("started", 0.0, **counts, bytes=0, unit="rounds"),
+        of_a_pass("progress", 20.0, **counts, tasks_done=1000, rows_done=500, bytes_done=0),
+    )
+    assert lines == ["stage 2: rounds: 50 %, 50 rounds/s, 20.0 s left"]
 
 
 def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_hasten_the_rest():
-    stream = io.StringIO()
-    with Terminal(stream) as terminal:
-        start = {"name": "solve", "stage": 1, "tasks": 40, "rows": 0, "bytes": 0, "unit": "tasks"}
-        terminal(Event("pass_started", start, 0.0))
-        for done, at in ((10, 0.1), (10, 11.0), (20, 30.0), (21, 31.0), (40, 60.0)):
-            fields = {"tasks_done": done, "tasks": 40, "rows_done": 0, "rows": 0, "bytes_done": 0}
-            terminal(Event("pass_progress", {"name": "solve", "stage": 1, **fields}, at))
-    assert stream.getvalue().splitlines() == [
+    counts = {"name": "solve", "stage": 1, "tasks": 40, "rows": 0}
+    steps = ((10, 0.1), (10, 11.0), (20, 30.0), (21, 31.0), (40, 60.0))
+    assert lines_of(
+        of_a_pass("started", 0.0, **counts, bytes=0, unit="tasks"),
+        *(
+            of_a_pass("progress", at, **counts, tasks_done=done, rows_done=0, bytes_done=0)
+            for done, at in steps
+        ),
+    ) == [
         "stage 1: solve: 25 %, 10 of 40 tasks",
         "stage 1: solve: 50 %, 20 of 40 tasks, 1 min 0 s left",
         "stage 1: solve: 100 %, 40 of 40 tasks, 0.0 s left",
@@ -257,7 +226,7 @@ def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_h
 
 def test_something_is_said_where_nothing_else_is(monkeypatch):
     monkeypatch.setattr(terminal_module, "_INTERVALS", ((0.05, 0.1), (0.0, 0.02)))
-    monkeypatch.setattr(terminal_module, "_LOOK", 0.005)
+    monkeypatch.setattr(terminal_module, "_CHECK", 0.005)
     stream = io.StringIO()
     with Terminal(stream) as terminal:
         wait_for(lambda: "starting, 0.0 s so far\n" in stream.getvalue())

@@ -20,7 +20,8 @@ from pathlib import Path
 import distkern
 from distkern.engine.events import Event
 from distkern.engine.executors import open_executor
-from distkern.show import live
+from distkern.show.live.forward import Forwarder
+from distkern.show.live.preload import install
 from distkern.show.metrics import MetricsFile
 from distkern.show.terminal import Terminal
 
@@ -47,7 +48,7 @@ def main() -> None:
     )
     shares = []
     with open_executor("local", workers=options.workers, dashboard=True) as executor:
-        live.install(executor.client)
+        install(executor.client)
         model.fit_with(train, executor=executor)  # compiles
         for _ in range(options.repeats):
             start = time.perf_counter()
@@ -59,7 +60,7 @@ def main() -> None:
                     [
                         Terminal(io.StringIO()),
                         MetricsFile(Path(folder, "metrics.jsonl")),
-                        live.forwarder(executor.client, facts),
+                        Forwarder(executor.client, facts),
                     ]
                 )
                 start = time.perf_counter()

@@ -10,7 +10,7 @@ _of_parent: WeakSet[Any] = WeakSet()
 
 
 def is_of_parent(client: Any) -> bool:
-    """Whether a client was copied by a fork, which does not copy the thread that runs its loop."""
+    """Return whether a fork copied this client, without the thread that runs its loop."""
     return client in _of_parent
 
 
@@ -18,7 +18,7 @@ def _after_fork() -> None:
     client = sys.modules.get("distributed.client")
     if client is not None:
         _of_parent.update(client.Client._instances)
-    # the pools of Dask's threaded scheduler have no threads either
+    # the pools of Dask's threaded scheduler lost their threads too
     threaded: Any = sys.modules.get("dask.threaded")
     if threaded is not None:
         threaded.default_pool, threaded.pools_lock = None, threading.Lock()

@@ -1,8 +1,7 @@
-"""The resident of some groups in a worker process, as an actor, and calls of it by address.
+"""Residents in worker processes as actors, and calls to them by address.
 
-Every call names its target. With many workers the driver would take long for the messages of a round. So it
-asks some of them, each of which asks the workers that the call names to it, and hands on their answers as
-they are: they are combined in the same order as without it.
+With many workers, the driver would need long for the messages of a round. So it calls some of them, each of
+which relays the call to others and returns their answers unchanged; they are combined in the same order.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from distkern.core import blas
 from distkern.core.errors import ClusterError
 from distkern.passes.rounds import AbstractResident
 
-#: what there is instead of an answer, and with it
+#: status of an answer
 ANSWERED: Final = "answered"
 FAILED: Final = "failed"
 _LOST: Final = "lost"
-#: one of these, and the answer or the pickled exception of the actor's own method
+#: status, and the answer or the pickled exception of the actor's method
 Answer: TypeAlias = tuple[str, Any]
 #: the worker or the actor is gone
 NO_ANSWER: Final[Answer] = (_LOST, None)
@@ -40,11 +39,11 @@ _GONE = (OSError, DaskTimeoutError, TimeoutError, RuntimeError, asyncio.Cancelle
 
 
 class StaleActorError(Exception):
-    """A call reached another actor than its target, or its target in another state."""
+    """A call reached another actor, or an actor in another state."""
 
 
 class ResidentError(Exception):
-    """Carries an exception of the resident's own, which would come again on every other worker."""
+    """Carries an exception of the resident itself, which would recur on any worker."""
 
     def __init__(self, pickled: bytes) -> None:
         super().__init__(pickled)
@@ -73,27 +72,26 @@ class Target(NamedTuple):
 
 
 async def ask(rpc: Any, target: Target, function: str, arguments: Sequence[Any]) -> Answer:
-    """The answer of an actor's method, which takes its epoch and ``arguments``."""
+    """Call an actor's method with its epoch and ``arguments``, and return the answer."""
     try:
         answer = await rpc.actor_execute(
             actor=target.key, function=function, args=[target.epoch, *arguments], kwargs={}
         )
     except (*_GONE, KeyError, AttributeError):
-        # the last two: the worker has no such actor, or is still making it
+        # KeyError, AttributeError: the worker has no such actor, or is still creating it
         return NO_ANSWER
     if answer["status"] == "OK":
         return ANSWERED, answer["result"]
     error = answer["exception"]
-    # any other exception is of the wrong state, or of a worker that is about to close
+    # other exceptions come from a wrong state or a closing worker
     return (FAILED, error.pickled) if isinstance(error, ResidentError) else NO_ANSWER
 
 
 class ResidentActor:
     """The resident of some groups.
 
-    Every call names the ``epoch`` of the actor. An actor that Dask made again by itself, or one
-    that has been replaced, is in another epoch or has not been opened, and refuses the call: it never goes on
-    from a state that it does not have.
+    Every call names the ``epoch`` of the actor. An actor that Dask recreated or that was replaced has another
+    epoch or has not been opened, and refuses the call: it never continues from a wrong state.
     """
 
     def __init__(self, epoch: str) -> None:
@@ -104,12 +102,12 @@ class ResidentActor:
         self._last = b""
 
     def restore(self, epoch: str, group: int, arrays: bytes) -> None:
-        """Take the saved arrays of a group, pickled, before :meth:`open`."""
+        """Receive the saved arrays of a group, pickled, before :meth:`open`."""
         self._check(epoch)
         self._restored[group] = pickle.loads(arrays)
 
     def open(self, epoch: str, opening: bytes, number: int) -> None:
-        """Make the resident of (open, openers, operand), pickled; the next message is ``number``."""
+        """Create the resident from pickled (open, openers, operand); the next message is ``number``."""
         self._check(epoch)
         with _own_errors():
             blas.pin_worker()
@@ -119,7 +117,7 @@ class ResidentActor:
         self._number, self._last = number, b""
 
     def replay(self, epoch: str, number: int, messages: list[bytes]) -> None:
-        """Act on messages that were answered before, the first of them ``number``."""
+        """Replay messages that were answered before, starting with ``number``."""
         resident = self._opened(epoch)
         if number != self._number:
             raise StaleActorError(f"message {number} instead of {self._number}")
@@ -129,13 +127,13 @@ class ResidentActor:
         self._number += len(messages)
 
     def exchange(self, epoch: str, number: int, message: bytes) -> bytes:
-        """Answer message ``number``; asked again, give the same answer without acting twice."""
+        """Answer message ``number``; if repeated, return the same answer without acting twice."""
         resident = self._opened(epoch)
         if number == self._number - 1 and self._last:
             return self._last
         if number != self._number:
             raise StaleActorError(f"message {number} instead of {self._number}")
-        # an error leaves a half-changed state, which must not answer again
+        # an error leaves an undefined state, which must not answer again
         self._number = -1
         with _own_errors():
             self._last = pickle.dumps(resident.answer(pickle.loads(message)), protocol=5)
@@ -143,11 +141,11 @@ class ResidentActor:
         return self._last
 
     async def exchange_at_once(self, epoch: str, number: int, message: bytes) -> bytes:
-        """:meth:`exchange` in the worker's own event loop: no thread is woken, and nothing else runs then."""
+        """Run :meth:`exchange` in the worker's event loop, which wakes no thread and blocks the loop."""
         return self.exchange(epoch, number, message)
 
     def saved(self, epoch: str, number: int, group: int) -> bytes:
-        """The arrays of a group after ``number`` messages, pickled."""
+        """Return the arrays of a group after ``number`` messages, pickled."""
         resident = self._opened(epoch)
         if number != self._number:
             raise StaleActorError(f"{self._number} messages instead of {number}")
@@ -157,7 +155,7 @@ class ResidentActor:
     async def relay(
         self, epoch: str, targets: list[list[str]], function: str, arguments: list[Any]
     ) -> list[Answer]:
-        """The answers of all targets, of which this actor may be one."""
+        """Return the answers of all targets, which may include this actor."""
         self._check(epoch)
         rpc = get_worker().rpc
         asked = [Target(*target) for target in targets]
@@ -176,41 +174,40 @@ class ResidentActor:
         return self._resident
 
 
-#: instead of an answer: the worker or the actor is gone
+#: replaces an answer if the worker or the actor is gone
 LOST: Final = object()
 
-#: calls from so many on go by way of some of the workers: the client takes 0.5 ms for each that it makes, and
-#: 0.2 ms for each that is made for it (50 workers on loopback)
+#: number of calls from which workers relay them: a call takes the client 0.5 ms, a relayed one 0.2 ms (50
+#: workers on loopback)
 _RELAYED = 16
 
-#: workers cannot do without the scheduler that they joined
 SCHEDULER_LOST = (
-    "the connection to the scheduler was lost, and workers end with their scheduler: start both again, "
-    "unless something does (cluster/README.md); resume with --resume"
+    "the connection to the scheduler was lost, and workers end with their scheduler: restart both, unless "
+    "that happens automatically (cluster/README.md), and resume with --resume"
 )
-#: how often the scheduler is asked whether a worker that has not answered is still there
+#: seconds between checks whether a silent worker is still alive
 _CHECK_SECONDS = 1.0
 _REACH_SECONDS = 5.0
-#: the last is what a client raises that has given up on its scheduler
+#: the last one comes from a client that has given up on its scheduler
 _UNREACHED = (OSError, DaskTimeoutError, TimeoutError, RuntimeError, ClosedClientError)
 _CANCELLED = (CancelledError, asyncio.CancelledError)
 
 
 class Calls:
-    """Calls the actors of a cluster, straight where the client reaches the workers, else by the scheduler."""
+    """Calls actors, directly if the client reaches their workers, else through the scheduler."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._proxied: set[str] = set()
 
     def all(self, targets: Sequence[Target], function: str, arguments: Sequence[Any]) -> list[Any]:
-        """The answers of actors that are asked at the same time; :data:`LOST` where there is none.
+        """Call several actors at once and return their answers, :data:`LOST` where there is none.
 
-        An exception of the actor's own method is raised.
+        An exception of an actor's method is raised.
 
         Parameters
         ----------
-        arguments : beside the epoch: numbers, strings and bytes, or lists of them
+        arguments : numbers, strings and bytes, or lists of them, besides the epoch
         """
         answers: list[Answer] = self._client.sync(self._all, targets, function, list(arguments))
         for status, content in answers:
@@ -238,7 +235,7 @@ class Calls:
         return answers
 
     def _groups(self, targets: Sequence[Target]) -> list[Sequence[Target]]:
-        """Groups of targets, whose first is asked for all: single ones, or of many about the root of them."""
+        """Return groups of targets, the first of which relays: single ones, or about sqrt(n) of n."""
         one = len(targets) < _RELAYED or not self._proxied.isdisjoint(target.address for target in targets)
         size = 1 if one else round(math.sqrt(len(targets)))
         return [targets[start : start + size] for start in range(0, len(targets), size)]
@@ -249,7 +246,7 @@ class Calls:
             return [await ask(self._rpc(first.address), first, function, arguments)]
         others = [list(target) for target in group]
         status, content = await ask(self._rpc(first.address), first, "relay", [others, function, arguments])
-        # of those that its first did not reach, or all if it is gone, each is asked again by itself
+        # targets without an answer are called again one by one
         return content if status == ANSWERED else [NO_ANSWER] * len(group)
 
     def _rpc(self, address: str) -> Any:
@@ -258,7 +255,7 @@ class Calls:
         return self._client.rpc(address)
 
     def workers(self) -> list[str]:
-        """The addresses of the workers that take on work.
+        """Return the addresses of running workers.
 
         Raises
         ------
@@ -269,7 +266,7 @@ class Calls:
         return [address for address, runs in known.items() if runs]
 
     async def _listed(self) -> dict[str, bool]:
-        """The workers that the scheduler knows, and whether they take on work (or are paused or leaving)."""
+        """Return the scheduler's workers, and whether each is running (not paused or leaving)."""
         try:
             identity = await self._client.scheduler.identity(n_workers=-1)
         except _UNREACHED as error:
@@ -280,7 +277,7 @@ class Calls:
         }
 
     def reach(self, address: str) -> bool:
-        """Whether a worker answers, straight or else by way of the scheduler; calls then go the same way."""
+        """Return whether a worker answers, directly or through the scheduler; later calls go the same way."""
         reached: bool = self._client.sync(self._reach, address)
         return reached
 
@@ -298,7 +295,7 @@ class Calls:
         return False
 
     def made(self, actor: Future, address: str) -> bool:
-        """Wait until an actor has been made; False if its worker went away before."""
+        """Wait until an actor has been created; return False if its worker left before."""
         while True:
             try:
                 error = actor.exception(timeout=_CHECK_SECONDS)

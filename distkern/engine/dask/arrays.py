@@ -16,25 +16,25 @@ from distkern.core.targets import keys_of_groups, plain_targets
 from distkern.core.types import AbstractSource, Block, Reader
 
 
-def partitions(rows: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
-    """Each partition of a Dask frame, or block of rows of a Dask array, with the values (n,) of its rows.
+def partitions(rows: Any, *extra: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the partitions of a Dask frame or array of rows, with values (n,) of their rows.
 
     Parameters
     ----------
-    beside : one value for each row, in memory or in partitions of their own sizes; or None, which gives None
+    extra : one value per row, in memory or in partitions of any sizes; None yields None
 
     Raises
     ------
     InputError
-        If there is not one for each row.
+        If the numbers of rows and values differ.
     """
     import dask
 
     if hasattr(rows, "chunks"):
         rows = as_array(rows).rechunk({1: -1})
-    parts, columns = _parts(rows), [None if values is None else _InTurn(values) for values in beside]
+    parts, columns = _parts(rows), [None if values is None else _InTurn(values) for values in extra]
     for part in parts:
-        # together, for they often come of the same partition
+        # computed together, since they often derive from the same partition
         upcoming = [None if column is None else column.upcoming(part) for column in columns]
         rows_of_part, *found = dask.compute(part, *upcoming)
         for column, values in zip(columns, found, strict=True):
@@ -53,7 +53,7 @@ def _parts(collection: Any) -> Iterator[Any]:
 
 
 class _InTurn:
-    """Values that are taken from the first on, of an array, a list, a series, or one in parts of Dask's."""
+    """A queue of the values of an array, list or series, in memory or of Dask."""
 
     def __init__(self, values: Any) -> None:
         self._parts = _parts(values) if is_dask(values) else iter(())
@@ -61,18 +61,17 @@ class _InTurn:
         self._held = np.empty(0) if is_dask(values) else _column(values)
 
     def upcoming(self, rows: Any) -> Any:
-        """The next part, not computed, if it is a frame or an array as these rows are; None while values of
-        the last one are left, and after all of them."""
+        """Return the next lazy part if it is like ``rows``; None while values are left, and at the end."""
         is_like = hasattr(rows, "chunks") == self._is_array
         return next(self._parts, None) if is_like and not len(self._held) else None
 
     def put(self, values: Any) -> None:
-        """Add the values of a part that was computed."""
+        """Add the values of a computed part."""
         found = _column(values)
         self._held = np.concatenate([self._held, found]) if len(self._held) else found
 
     def take(self, n_rows: int) -> NDArray[Any]:
-        """The values of the next rows."""
+        """Return the values of the next rows."""
         while len(self._held) < n_rows:
             part = next(self._parts, None)
             if part is None:
@@ -82,7 +81,7 @@ class _InTurn:
         return values
 
     def check_end(self) -> None:
-        """Refuse values that are left."""
+        """Refuse remaining values."""
         while not len(self._held):
             part = next(self._parts, None)
             if part is None:
@@ -97,26 +96,26 @@ def _column(values: Any) -> NDArray[Any]:
 
 
 def _unequal(how_many: str) -> InputError:
-    what = f"X and y have different numbers of rows: there are {how_many} of y, sample_weight or groups"
-    return InputError(what, where="y", hint="give one for each row")
+    what = f"X and y have different numbers of rows: y, sample_weight or groups has {how_many}"
+    return InputError(what, where="y", hint="give one value per row")
 
 
 def has_missing(frame: Any) -> bool:
-    """Whether a Dask frame has missing values, by one pass over it."""
+    """Return whether a Dask frame has missing values, by one pass over it."""
     return bool(frame.isna().any().any().compute())
 
 
 def map_frame(
     function: Callable[[Any], Any], frame: Any, names: Sequence[str], dtype: Any = np.float32
 ) -> Any:
-    """A lazy Dask frame of ``function`` of each partition: (n, n_columns) arrays of ``dtype``."""
+    """Return a lazy Dask frame of ``function`` applied to each partition: (n, n_columns) of ``dtype``."""
     empty = frame._meta
     meta = type(empty)(np.empty((0, len(names)), dtype=dtype), columns=list(names), index=empty.index)
     return frame.map_partitions(partial(_framed, function, list(names)), meta=meta)
 
 
 def map_numbers(function: Callable[[Any], Any], frame: Any, names: Sequence[str], dtype: Any) -> Any:
-    """:func:`map_frame` of the numbers (n, d) of each partition, in ``dtype``."""
+    """Return :func:`map_frame` for a function of the numbers (n, d) of a partition, in ``dtype``."""
     return map_frame(partial(_of_numbers, function, dtype), _with_nan(frame), names, dtype)
 
 
@@ -125,7 +124,7 @@ def _of_numbers(function: Callable[[Any], Any], dtype: Any, part: Any) -> Any:
 
 
 def as_frame(array: Any, names: Sequence[str]) -> Any:
-    """A lazy Dask frame of a lazy array's columns."""
+    """Return a lazy Dask frame of a lazy array's columns."""
     return array.to_dask_dataframe(columns=list(names))
 
 
@@ -134,8 +133,8 @@ def _framed(function: Callable[[Any], Any], names: list[str], part: Any) -> Any:
 
 
 def accuracy(targets: Any, predicted: Any, weights: Any = None) -> float:
-    """The share of right labels, or of their rows' weights; raises as :func:`r2`."""
-    # here, because it takes 44 MiB and most of a second
+    """Return the (weighted) share of correct labels; raises as :func:`r2`."""
+    # imported late: it takes 44 MiB and most of a second
     from dask_ml.metrics import accuracy_score
 
     targets, predicted, weights = _columns(targets, predicted, weights)
@@ -143,12 +142,12 @@ def accuracy(targets: Any, predicted: Any, weights: Any = None) -> float:
 
 
 def r2(targets: Any, predicted: Any, weights: Any = None) -> float:
-    """1 - sum s_i (y_i - p_i)^2 / sum s_i (y_i - mean)^2; dask-ml has it without weights.
+    """Return 1 - sum s_i (y_i - p_i)^2 / sum s_i (y_i - mean)^2; dask-ml's has no weights.
 
     Raises
     ------
     InputError
-        If there are not as many targets and weights as predictions, one for each row.
+        Unless there is one target and one weight per prediction.
     """
     import dask
 
@@ -158,7 +157,7 @@ def r2(targets: Any, predicted: Any, weights: Any = None) -> float:
         mean = targets.mean().compute()
     else:
         mean = np.divide(*dask.compute((weights * targets).sum(), weights.sum()))
-    # once the mean is known, no target waits for the last one
+    # with the mean known, no chunk must wait for the others
     residual, spread = dask.compute(
         (weights * (targets - predicted) ** 2).sum(), (weights * (targets - mean) ** 2).sum()
     )
@@ -185,13 +184,13 @@ def _plain(targets: Any, block_id: tuple[int, ...]) -> Any:
 
 
 class DaskArraySource(AbstractSource):
-    """Blocks of a Dask array's rows, recomputed in every pass unless the user persisted the array.
+    """Blocks of rows of a Dask array, recomputed in every pass unless the user persisted the array.
 
     Parameters
     ----------
-    features : (n, d) Dask array (or frame, of which the values are taken)
-    targets, weights, groups : (n,) Dask arrays, or None; re-chunked to the rows of ``features``
-    classes : sorted label values; targets become codes. None leaves the targets as they are.
+    features : (n, d) Dask array or frame
+    targets, weights, groups : (n,) Dask arrays or None; rechunked to the rows of ``features``
+    classes : sorted labels; targets become their positions. None: keep the targets
     """
 
     is_graph = True
@@ -214,7 +213,7 @@ class DaskArraySource(AbstractSource):
             )
         if not isinstance(features._meta, np.ndarray):
             raise InputError(
-                f"the blocks of the Dask array are of {type(features._meta).__name__}",
+                f"the blocks of the Dask array have type {type(features._meta).__name__}",
                 where="X",
                 hint="write them to a sharded data set (write_dataset), or fit to a SciPy matrix",
             )
@@ -254,7 +253,7 @@ class DaskArraySource(AbstractSource):
         return tasks, name
 
     def with_classes(self, classes: NDArray[Any]) -> DaskArraySource:
-        """A source of these arrays whose targets are codes: positions of the labels in ``classes``."""
+        """Return this source with positions of labels in ``classes`` as targets."""
         features, targets, weights, groups = self._arrays
         return DaskArraySource(features, targets, weights, classes, groups)
 
@@ -287,8 +286,7 @@ def _weights(weights: Any, index: int) -> NDArray[np.float64]:
 
 
 def is_dask(*arrays: Any) -> bool:
-    """Whether any of the arguments is a Dask collection."""
-    # whoever has one has imported Dask
+    """Return whether any argument is a Dask collection."""
     if "dask" not in sys.modules:
         return False
     from dask.base import is_dask_collection
@@ -297,7 +295,7 @@ def is_dask(*arrays: Any) -> bool:
 
 
 def as_array(collection: Any) -> Any:
-    """A Dask array with known chunks, of an array, a Dask array or a Dask frame."""
+    """Return an array, a Dask array or a Dask frame as a Dask array with known chunks."""
     import dask.array as da
 
     array = collection
@@ -306,7 +304,7 @@ def as_array(collection: Any) -> Any:
             array = _with_nan(array).to_dask_array(lengths=True)
         else:
             array = np.asarray(array)
-            # Dask does not guess the size of objects
+            # Dask cannot guess the size of objects
             array = da.from_array(array, chunks=-1 if array.dtype == object else "auto")
     if array.ndim and any(np.isnan(count) for count in array.chunks[0]):
         array = array.compute_chunk_sizes()
@@ -314,7 +312,7 @@ def as_array(collection: Any) -> Any:
 
 
 def _with_nan(collection: Any) -> Any:
-    """A Dask frame or series with NumPy's types: NaN for what is missing in a frame, objects in a series."""
+    """Return a Dask frame with NumPy's types and NaN for missing values, or a series of objects."""
     dtypes = collection._meta.dtypes if collection.ndim == 2 else [collection._meta.dtype]
     if all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return collection
@@ -333,7 +331,7 @@ def _in_numpy(part: Any) -> Any:
 
 
 def in_turn(first: Any, second: Any, codes: tuple[int, int]) -> tuple[Any, Any]:
-    """The rows of two arrays, one after the other, and which of the codes each row has, as Dask arrays."""
+    """Return the concatenated rows of two arrays and the code of each row, as Dask arrays."""
     import dask.array as da
 
     parts = as_array(first), as_array(second)
@@ -342,7 +340,7 @@ def in_turn(first: Any, second: Any, codes: tuple[int, int]) -> tuple[Any, Any]:
 
 
 def aligned(array: Any, rows: Sequence[int]) -> Any:
-    """One column as a Dask array (n,) whose chunks have ``rows``; None for None."""
+    """Return one column as a Dask array (n,) with chunks of ``rows``; None for None."""
     if array is None:
         return None
     array = as_array(array)
@@ -350,25 +348,25 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
         array = array[:, 0]
     if array.ndim != 1:
         what = f"y, sample_weight or groups has {array.ndim} dimensions"
-        raise InputError(what, where="y", hint="give one value for each row")
+        raise InputError(what, where="y", hint="give one value per row")
     if array.shape[0] != sum(rows):
         raise InputError(
             f"X has {sum(rows)} rows and y, sample_weight or groups has {array.shape[0]}",
             where="y",
-            hint="give one for each row",
+            hint="give one value per row",
         )
     return array if array.chunks[0] == tuple(rows) else array.rechunk({0: tuple(rows)})
 
 
 def arrays_of_split(split: Any) -> tuple[Any, Any]:
-    """Features in their own units and labels of a data set's split as lazy Dask arrays, a block a shard."""
+    """Return the unscaled features and the labels of a split as lazy Dask arrays, a block per shard."""
     import dask.array as da
     from dask.delayed import delayed
     from scipy.sparse import csr_matrix
 
     scaling = split.dataset.scaling
-    own = np.dtype(np.float32 if scaling.factor is None else np.float64)
-    meta = csr_matrix((0, 0), dtype=own) if split.is_sparse else np.empty((0, 0), dtype=own)
+    number = np.dtype(np.float32 if scaling.factor is None else np.float64)
+    meta = csr_matrix((0, 0), dtype=number) if split.is_sparse else np.empty((0, 0), dtype=number)
     features, labels = [], []
     for index, n_rows in enumerate(split.block_rows):
         reader = split.reader(index)
@@ -393,18 +391,18 @@ def _labels(reader: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def map_rows(function: Callable[[Any], Any], features: Any, dtype: Any, n_columns: int | None) -> Any:
-    """A lazy Dask array of ``function`` of each block of rows, dense or sparse: (n,), or (n, n_columns)."""
+    """Return a lazy Dask array of ``function`` of each block of rows: (n,) or (n, n_columns)."""
     import dask.array as da
 
-    array, own = as_array(features), partial(_apply_to_block, function)
+    array, mapped = as_array(features), partial(_apply_to_block, function)
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
     rows = array.chunks[0]
     if n_columns is None:
         meta = np.empty(0, dtype=dtype)
-        return da.map_blocks(own, array, dtype=dtype, drop_axis=1, chunks=(rows,), meta=meta)
+        return da.map_blocks(mapped, array, dtype=dtype, drop_axis=1, chunks=(rows,), meta=meta)
     meta = np.empty((0, 0), dtype=dtype)
-    return da.map_blocks(own, array, dtype=dtype, chunks=(rows, (n_columns,)), meta=meta)
+    return da.map_blocks(mapped, array, dtype=dtype, chunks=(rows, (n_columns,)), meta=meta)
 
 
 def _apply_to_block(function: Callable[[Any], Any], rows: Any) -> Any:
@@ -414,14 +412,14 @@ def _apply_to_block(function: Callable[[Any], Any], rows: Any) -> Any:
 def map_source(
     function: Callable[[Any], Any], source: AbstractSource, dtype: Any, n_columns: int | None
 ) -> Any:
-    """A lazy Dask array of ``function`` of the features of each block of a source."""
+    """Return a lazy Dask array of ``function`` of the features of each block of a source."""
     return map_blocks(partial(_read_and_apply, function), source, dtype, n_columns)
 
 
 def map_blocks(
     function: Callable[[int, int, Reader], Any], source: AbstractSource, dtype: Any, n_columns: int | None
 ) -> Any:
-    """A lazy Dask array of ``function`` of the number of each block of a source, its rows and its reader."""
+    """Return a lazy Dask array of ``function(number, n_rows, reader)`` of each block of a source."""
     import dask.array as da
     from dask.delayed import delayed
 

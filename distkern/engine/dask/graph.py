@@ -1,4 +1,4 @@
-"""Calls as explicit Dask graphs, with a fixed order of combination where their results are combined."""
+"""Calls as explicit Dask graphs that combine results in a fixed order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from distkern.passes.execution import FAN_IN, Call, Shared, fold
 def reduce_graph(
     name: str, calls: Sequence[Call], combine: Callable[..., Any], within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any], list[Any]]:
-    """The graph, the keys of the tasks that read data, and the keys of the last partial results.
+    """Return the graph, the keys of the tasks that read data, and the keys of the last partial results.
 
-    ``within``: see :func:`call_graph`. The caller folds the last ones, at most 8, itself: a task for it would
-    cost another round of messages.
+    ``within``: see :func:`call_graph`. The caller combines the last results, at most 8: a task would cost
+    another round of messages.
 
-    Keys are (name, number): the scheduler takes tasks of one name for one group and spreads a large group
-    over the workers, while it puts tasks of other names beside the operand, all on one worker.
+    Keys are (name, number): the scheduler spreads a large group of tasks with one name over the workers, but
+    puts tasks of different names beside the operand, all on one worker.
     """
     token = token_of(name)
     graph, leaves = call_graph(enumerate(calls), f"{token}-map", within)
@@ -41,12 +41,12 @@ def reduce_graph(
 
 
 def token_of(name: str) -> str:
-    """The prefix of the keys of a pass; the keys of its tasks that read data go on with ``-map``."""
+    """Return a new prefix of a pass's keys; the keys of tasks that read data continue with ``-map``."""
     return f"distkern-{name.replace(' ', '-')}-{uuid.uuid4().hex[:12]}"
 
 
 def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) -> Any:
-    """The argument of a task for a block: its reader, or a reference into the source's graph."""
+    """Return the argument of a task for a block: its reader, or a reference into the source's graph."""
     if not source.is_graph:
         return source.reader(block)
     tasks, key = source.graph(block)
@@ -57,13 +57,13 @@ def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) ->
 def followed(
     tasks: dict[Any, Any], key: Any, function: Callable[[Block], Block], name: str
 ) -> tuple[dict[Any, Any], Any]:
-    """A graph with one more task, ``function`` of the block that it made."""
+    """Return the graph and key of ``function`` applied to the block of another graph."""
     after = (f"distkern-after-{name}", key)
     return tasks | {after: Task(after, function, TaskRef(key))}, after
 
 
 class GraphReader:
-    """Makes a block of a lazy graph in the process, and the thread, that calls it."""
+    """Computes a block of a lazy graph in the calling thread."""
 
     def __init__(self, graph: dict[Any, Any], key: Any) -> None:
         self._graph, self._key = graph, key
@@ -73,7 +73,7 @@ class GraphReader:
         return block
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # graphs hold functions that have no name
+        # graphs hold anonymous functions
         return _unpickled, (cloudpickle.dumps((self._graph, self._key)),)
 
 
@@ -84,10 +84,10 @@ def _unpickled(content: bytes) -> GraphReader:
 def call_graph(
     calls: Iterable[tuple[int, Call]], token: str, within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any]]:
-    """The graph of numbered calls and the keys of their results, in order.
+    """Return the graph of numbered calls and the keys of their results, in order.
 
-    ``within`` is a function, with its first arguments, that calls the function of each task. A shared
-    argument is a node of the graph: scattered data can be lost with the worker that holds it.
+    ``within`` is a function with its first arguments that calls the function of each task. A shared argument
+    is a node of the graph, since scattered data can be lost with its worker.
     """
     graph: dict[Any, Any] = {}
     keys = []

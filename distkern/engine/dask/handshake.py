@@ -1,4 +1,4 @@
-"""Whether a Dask scheduler answers at an address: a client of something else would wait without end."""
+"""Check that a Dask scheduler answers: a client of anything else would wait forever."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from distributed.comm import parse_host_port
 from distkern.core.errors import InputError
 
 _CA, _CERT, _KEY = (f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key"))
-#: seconds for a scheduler that is being started
+#: seconds for a scheduler to start
 PATIENCE = 20.0
-#: seconds between two tries, and for each
+#: seconds between tries, and for each
 _PAUSE, _TRY = 0.3, 5.0
 _START = "start one with `dask scheduler` and workers with `dask worker ADDRESS`"
 _CERTIFICATES = "give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to settings that name them"
 
 
 def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
-    """Present these to tls:// schedulers; None stays as Dask is configured.
+    """Use certificates for tls:// schedulers; None keeps Dask's configuration.
 
     Parameters
     ----------
     ca : file of the authority's certificate
-    cert, key : files of one's own certificate and of its key (None: the key is in the certificate's file)
+    cert, key : files of the client's certificate and key (None: the key is in the certificate's file)
 
     Raises
     ------
     InputError
-        If a file is none of that kind, or the key is missing or not the certificate's.
+        If a file is not of its kind, or the key is missing or does not match.
     """
     given = {_CA: ca, _CERT: cert, _KEY: key}
     dask.config.set({name: value for name, value in given.items() if value is not None})
@@ -39,7 +39,7 @@ def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
 
 
 def _context() -> ssl.SSLContext:
-    """The TLS context of the client, made as Dask makes it."""
+    """Return the client's TLS context, as Dask makes it."""
     ca, cert, key = (dask.config.get(name, None) for name in (_CA, _CERT, _KEY))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -52,20 +52,20 @@ def _context() -> ssl.SSLContext:
         raise InputError(
             f"these files cannot be used ({error.strerror or error})",
             where="--tls-ca, --tls-cert, --tls-key",
-            hint="give PEM files: the authority's certificate, one's own, and the key that belongs to it",
+            hint="give PEM files: the authority's certificate, your certificate, and its key",
         ) from None
     return context
 
 
 def greet(address: str, patience: float = PATIENCE) -> None:
-    """Return when a Dask scheduler answers at a ``tcp://`` or ``tls://`` address; others are not asked.
+    """Wait until a Dask scheduler answers at a ``tcp://`` or ``tls://`` address; ignore other addresses.
 
-    Both ends of Dask's connections speak first: whoever stays silent is no scheduler.
+    Both ends of Dask's connections send a greeting, so a silent server is not a scheduler.
 
     Raises
     ------
     InputError
-        If no scheduler answers for ``patience`` seconds, or at once if its certificate or ours is refused.
+        If no scheduler answers for ``patience`` seconds, or a certificate is refused.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in ("tcp", "tls"):
@@ -81,7 +81,7 @@ def greet(address: str, patience: float = PATIENCE) -> None:
         try:
             host, port = parse_host_port(rest)
             with socket.create_connection((host, port), timeout=_TRY) as plain:
-                # a scheduler may be too busy to greet, and TLS 1.3 judges certificates after the handshake
+                # a scheduler may be busy, and TLS 1.3 verifies certificates after the handshake
                 plain.settimeout(max(1.0, until - time.monotonic()))
                 with plain if context is None else context.wrap_socket(plain) as talking:
                     if talking.recv(1):

@@ -1,8 +1,7 @@
 """Residents of Rounds as Dask actors, one in each worker process.
 
-Messages go from the client straight to the workers, to all at once (to many by way of some), in one coroutine
-on the client's loop: an actor's own proxy wakes a thread for every call, and through the scheduler every
-message would travel twice.
+The client sends messages to all workers at once (through relays to many), in one coroutine on its loop. An
+actor's proxy would wake a thread for every call, and the scheduler would send every message twice.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from distkern.engine.dask.actor import LOST, Calls, ResidentActor, Target
 from distkern.engine.dask.workers import explain_errors, on_worker, versions
 from distkern.passes.rounds import AbstractResidents, Lost, Rounds, RoundsPlan, Saved
 
-NO_WORKERS = "the cluster's workers are gone, and no new one came in time; resume with --resume"
-#: a lost resident waits so long for a worker that holds no other, before it joins one that does
+NO_WORKERS = "the cluster's workers are gone, and no new one joined in time; resume with --resume"
+#: seconds that a lost resident waits for a worker without residents
 _FREE_WORKER_SECONDS = 5.0
 _NO_WORKERS_SECONDS = 300.0
 _ATTEMPTS = 4
@@ -32,7 +31,7 @@ _REPLAYED_AT_ONCE = 500
 
 
 class _Place:
-    """The present place of a resident: a worker, the actor's key, its epoch."""
+    """Where a resident lives: its worker, the actor's key and epoch."""
 
     def __init__(self, groups: tuple[int, ...]) -> None:
         self.groups = groups
@@ -47,7 +46,7 @@ class _Place:
         return Target(self.address, self.key, self.epoch)
 
     def release(self) -> None:
-        """Let the worker forget the actor."""
+        """Release the actor."""
         if self.future is not None:
             self.future.release()
             self.future = None
@@ -56,8 +55,8 @@ class _Place:
 class ActorResidents(AbstractResidents):
     """Residents on the workers of a cluster.
 
-    A resident whose worker is gone is made again elsewhere: it is restored from the last checkpoint (or
-    opened anew) and every message since is replayed, so its answers have the same bits.
+    If its worker is lost, a resident is recreated elsewhere: restored from the last checkpoint (or opened
+    anew) and sent every message since, so its answers have the same bits.
     """
 
     def __init__(
@@ -99,18 +98,18 @@ class ActorResidents(AbstractResidents):
 
     @property
     def _number(self) -> int:
-        """Number of the next message, which is how many have been answered so far."""
+        """Number of the next message."""
         return self._first + len(self._log)
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
-        """The answers of residents to the same call; successors answer for lost ones."""
+        """Return the answers of residents to one call; successors answer for lost ones."""
         with explain_errors(self._client):
             answers = self._calls.all([place.target for place in places], function, arguments)
             for position, place in enumerate(places):
                 for _ in range(_ATTEMPTS):
                     if answers[position] is not LOST:
                         break
-                    # the connection alone may have failed: the actor then gives the answer it gave before
+                    # if only the connection failed, the actor repeats its answer
                     answers[position] = self._again(place, function, arguments)
                     if answers[position] is LOST:
                         self._lost(place.address)
@@ -124,7 +123,7 @@ class ActorResidents(AbstractResidents):
         return self._calls.all([place.target], function, arguments)[0]
 
     def _settle(self, place: _Place, patience: float) -> None:
-        """Make a resident on a living worker, in the state after the last answered message."""
+        """Create a resident on a living worker, in the state after the last answered message."""
         for _ in range(_ATTEMPTS):
             place.release()
             place.address = self._worker(place, patience)
@@ -145,7 +144,7 @@ class ActorResidents(AbstractResidents):
         raise self._hopeless()
 
     def _fill(self, place: _Place) -> bool:
-        """Open a new resident; False if its worker went away meanwhile."""
+        """Open a new resident; return False if its worker left meanwhile."""
         openers = {group: self._source.group(group) for group in place.groups}
         opens = partial(on_worker, versions(), self._step.open)
         opening = dask_pickle.dumps((opens, openers, self._step.operand))
@@ -163,7 +162,7 @@ class ActorResidents(AbstractResidents):
         return True
 
     def _worker(self, place: _Place, patience: float) -> str:
-        """A living worker with as few residents as possible, none if one such turns up in time."""
+        """Return a living worker with the fewest residents, after waiting for one without any."""
         start = time.monotonic()
         while True:
             held = [other.address for other in self._places if other is not place]

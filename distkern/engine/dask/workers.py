@@ -1,4 +1,4 @@
-"""Requirements of workers: the driver's packages, and its view of the data."""
+"""Checks of workers: same packages as the driver, same view of the data."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from distkern.core.version import __version__
 
 Result = TypeVar("Result")
 
-#: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
+#: errors of a client whose scheduler does not answer or that has given up on it
 AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError, ClosedClientError)
 
 
 def versions() -> dict[str, str]:
-    """The packages of this process that decide about bits."""
+    """Return the versions of the packages that decide about bits."""
     return {"distkern": __version__, "numpy": np.__version__}
 
 
 def on_worker(expected: dict[str, str], function: Callable[..., Result], *arguments: Any) -> Result:
-    """``function(*arguments)``, on a worker with the packages of the driver.
+    """Call ``function(*arguments)`` on a worker with the driver's packages.
 
-    Workers may join at any time, so every task asks.
+    Workers may join at any time, so every task checks.
 
     Raises
     ------
     InputError
-        Naming the worker, if they are not.
+        Naming the worker, if its packages differ.
     """
     _compare(get_worker().address, versions(), expected)
     return function(*arguments)
 
 
 def check_workers(client: Client) -> None:
-    """Refuse a cluster with a worker whose packages differ from this process's.
+    """Refuse a cluster with a worker with other packages than this process.
 
     Raises
     ------
@@ -52,12 +52,12 @@ def check_workers(client: Client) -> None:
     """
     expected = versions()
     for address, answer in sorted(client.run(versions, on_error="return").items()):
-        # a worker that died meanwhile does no harm
+        # the worker died meanwhile
         if isinstance(answer, CommClosedError | TimeoutError):
             continue
         if isinstance(answer, BaseException):
-            said = f"cannot run distkern ({type(answer).__name__}: {answer})"
-            raise _other_packages(address, said, expected) from answer
+            problem = f"cannot run distkern ({type(answer).__name__}: {answer})"
+            raise _other_packages(address, problem, expected) from answer
         _compare(address, answer, expected)
 
 
@@ -67,19 +67,19 @@ def _compare(address: str, found: dict[str, str], expected: dict[str, str]) -> N
         raise _other_packages(address, f"has {' and '.join(other)}", expected)
 
 
-def _other_packages(address: str, said: str, expected: dict[str, str]) -> InputError:
-    own = " and ".join(f"{name} {version}" for name, version in expected.items())
+def _other_packages(address: str, problem: str, expected: dict[str, str]) -> InputError:
+    needed = " and ".join(f"{name} {version}" for name, version in expected.items())
     return InputError(
-        said,
+        problem,
         where=f"worker {address}",
-        hint=f"this run needs workers with {own}: end that one or start it with these, and run this again "
-        "(with --resume if it had begun)",
+        hint=f"this run needs workers with {needed}: stop that worker or start it with these versions, and "
+        "repeat the command (with --resume if it had begun)",
     )
 
 
 @contextmanager
 def explain_errors(client: Client) -> Iterator[None]:
-    """Say whether an error occurs on some workers only: by their packages, or by their view of the data.
+    """Explain errors of workers with other packages or another view of the data.
 
     Raises
     ------
@@ -98,12 +98,12 @@ def explain_errors(client: Client) -> Iterator[None]:
         if not blind:
             raise
         raise InputError(
-            f"worker {', '.join(blind)} does not see this file as it is here ({error.what})",
+            f"worker {', '.join(blind)} sees other content in this file than this host ({error.what})",
             where=error.where,
-            hint="let all of them see the data there, or end those that do not; it need not be made again",
+            hint="give all workers the same view of the data, or stop these; the data set itself is intact",
         ) from error
     except (DistkernError, OSError, CancelledError):
-        # of the run, or of a scheduler that is gone and cannot be asked
+        # errors of the run itself, or of a lost scheduler
         raise
     except Exception:
         with suppress(*AWAY):
@@ -112,7 +112,7 @@ def explain_errors(client: Client) -> Iterator[None]:
 
 
 def seen(path: str | None) -> str:
-    """What this process finds at a path: a digest of the file's bytes, or why there is none."""
+    """Return a digest of the file at a path, or the name of the error."""
     try:
         with open(path or "", "rb") as stream:
             return file_digest(stream, "sha256").hexdigest()

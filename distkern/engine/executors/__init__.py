@@ -1,4 +1,4 @@
-"""Executors: where the planned tasks of a pass run. Dask is imported here and in engine/dask only."""
+"""Executors run the planned tasks of a pass. Dask is imported here and in engine/dask only."""
 
 from __future__ import annotations
 
@@ -7,17 +7,10 @@ import sys
 from distkern.core.registry import Family
 from distkern.passes.execution import AbstractExecutor
 
-__all__ = ["EXECUTORS", "AbstractExecutor", "available_cores", "open_executor"]
+__all__ = ["EXECUTORS", "AbstractExecutor", "open_executor"]
 
-#: the names that :func:`open_executor` knows, beside addresses
+#: names of schedulers for :func:`open_executor`, besides addresses
 EXECUTORS = Family(__name__, AbstractExecutor)  # type: ignore[type-abstract]
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    from distkern.engine.executors import local
-
-    return local.available_cores()
 
 
 def open_executor(
@@ -27,27 +20,26 @@ def open_executor(
     memory_limit: int | None = None,
     dashboard: bool = False,
 ) -> AbstractExecutor:
-    """An executor for a scheduler's name.
+    """Open an executor for a scheduler.
 
     Parameters
     ----------
-    scheduler : "synchronous", "threads", "processes", "local" (a cluster of worker processes on this host,
-        started here and stopped at the end), the address of a running scheduler (``tcp://...``,
-        ``tls://...``), or None: the active distributed client if there is one, else what Dask is configured
-        to use, else "threads"
-    workers : tasks at the same time; None: one for each core
-    memory_limit : bytes for each worker process; None: no limit, or the limit of running workers
+    scheduler : "synchronous", "threads", "processes", "local" (worker processes on this host for the lifetime
+        of the executor), the address of a running scheduler (``tcp://...``, ``tls://...``), or None: the
+        active distributed client if any, else the scheduler that Dask is configured to use, else "threads"
+    workers : concurrent tasks; None: one per core
+    memory_limit : bytes per worker process; None: no limit, or that of running workers
     dashboard : start Dask's dashboard with a local cluster
 
     Raises
     ------
     InputError
-        If the name is unknown, the scheduler does not answer, or a worker has other packages.
+        If the name is unknown, the scheduler does not answer, or a worker has other versions of packages.
     """
     from distkern.core.errors import unknown_name
     from distkern.engine.executors import local
 
-    # whoever has a client has imported distributed, which takes half a second
+    # without distributed imported, which takes half a second, there is no client
     if scheduler is None and "distributed" in sys.modules:
         from distkern.engine.executors import cluster
 

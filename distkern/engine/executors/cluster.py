@@ -31,26 +31,26 @@ from distkern.passes.execution import AbstractExecutor, Call, Progress, Timed, f
 from distkern.passes.machine import TERMINATED_AT, Machine
 from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
-#: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
+#: settings of a local cluster: its logs must not grow with the tasks of a long run
 _CLUSTER_CONFIG = {
     "distributed.admin.low-level-log-length": 100,
     "distributed.admin.log-length": 200,
     "distributed.admin.large-graph-warning-threshold": "1GB",
     "distributed.scheduler.no-workers-timeout": "300s",
     "distributed.worker.profile.enabled": False,
-    # passes are planned to the limit itself, and what a worker has in memory no pause frees
+    # passes are planned up to the limit, and pausing frees no memory
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": 1.0,
-    # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
+    # tasks of a pass are sent at once: results are small, and waiting for each task costs 5 ms
     "distributed.scheduler.worker-saturation": "inf",
 }
-#: in which a worker's client reaches its scheduler
+#: seconds for a worker's client to reach its scheduler
 _CLIENT_SECONDS = 20
-#: how often a worker process that dies while it starts is started
+#: tries to start a worker process
 _STARTS = 5
-#: in which a worker process starts, however busy the machine is
+#: seconds for a worker process to start, even on a busy machine
 _START_SECONDS = 180
-#: threads of a driver with a cluster of its own, and the files and connections that it opens
+#: threads of a driver with a local cluster, and the files and connections that it opens
 _DRIVER_THREADS = 6
 _DRIVER_FILES, _FILES_PER_WORKER = 24, 12
 
@@ -62,13 +62,13 @@ class ClusterExecutor(AbstractExecutor):
     ----------
     client : connected client
     owned : close the client (and the cluster it started) at the end
-    memory_limit : bytes that each worker may take, if that is less than its own limit
-    limit_share : of a worker's own limit at which its nanny ends it
+    memory_limit : bytes per worker, if less than the worker's own limit
+    limit_share : share of a worker's own limit at which its nanny terminates it
     has_dashboard : whether workers may serve pages, which takes memory
 
     Attributes
     ----------
-    rejoins : whether the thread is a task's that rejoins its worker's threads when the executor is closed
+    rejoins : whether this thread belongs to a task that rejoins its worker's threads on close
     """
 
     name = "local"
@@ -105,12 +105,51 @@ class ClusterExecutor(AbstractExecutor):
         self._within = (on_worker, versions())
 
     @classmethod
-    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
-        return start_local(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> ClusterExecutor:
+        """Start worker processes with nannies on this host, on loopback only.
+
+        Raises
+        ------
+        ClusterError
+            If a worker process dies at every start, or does not start in time.
+        InputError
+            If the limits on address space or open files are too low.
+        """
+        n_workers = workers or available_cores()
+        require_address_space(_DRIVER_THREADS)
+        require_files(_DRIVER_FILES + n_workers * _FILES_PER_WORKER)
+        try:
+            with dask.config.set(_CLUSTER_CONFIG):
+                cluster = LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    worker_class=_PatientNanny,
+                    host="127.0.0.1",
+                    memory_limit=memory_limit or 0,
+                    dashboard_address="127.0.0.1:0",
+                    # without a dashboard, workers load no Bokeh, which takes half a second
+                    worker_dashboard_address="127.0.0.1:0" if dashboard else None,
+                    scheduler_kwargs={"dashboard": dashboard},
+                    silence_logs=50,
+                    death_timeout=_START_SECONDS,
+                )
+                client = Client(cluster, set_as_default=False)
+        except (RuntimeError, DaskTimeoutError) as error:
+            likely = exceeded_limit(error) or "most likely out of memory: use fewer --workers"
+            raise ClusterError(
+                f"a local worker process did not start in {_STARTS} tries "
+                f"({error.__cause__ or error}); {likely}"
+            ) from error
+        executor = cls(
+            client, owned=True, memory_limit=memory_limit, limit_share=1.0, has_dashboard=dashboard
+        )
+        executor.dashboard = client.dashboard_link if dashboard else None
+        return executor
 
     @property
     def client(self) -> Client:
-        """The client that tasks go through."""
+        """The client that sends tasks."""
         return self._client
 
     def shared_by(self, n_runs: int) -> ClusterExecutor:
@@ -129,7 +168,7 @@ class ClusterExecutor(AbstractExecutor):
         n_leaves = len(pending)
 
         def finished(leaf: Future) -> None:
-            # dropping the leaf's future lets the worker forget the partial result once it is folded in
+            # without a future, the worker drops the partial result once it is combined
             pending.pop(leaf.key, None)
             progress(n_leaves - len(pending))
 
@@ -165,7 +204,7 @@ class ClusterExecutor(AbstractExecutor):
         ended = as_completed(loop=self._client.loop)
         try:
             while True:
-                # each batch carries what its calls share, so that small ones are not sent
+                # each batch carries the shared arguments, so batches are large
                 if len(waiting) <= in_flight // 2:
                     batch = list(islice(calls, in_flight - len(waiting)))
                     graph, keys = call_graph(batch, token, self._within)
@@ -178,7 +217,7 @@ class ClusterExecutor(AbstractExecutor):
                 done = ended.next_batch()
                 numbers = [waiting.pop(future) for future in done]
                 results = self._result(done)
-                # let go of: the scheduler would make them again when their worker dies
+                # else the scheduler would compute them again if their worker died
                 del done
                 yield from zip(numbers, results, strict=True)
         finally:
@@ -192,14 +231,14 @@ class ClusterExecutor(AbstractExecutor):
         return ActorResidents(self._client, step, plan, source, saved, lost)
 
     def _cancel(self, futures: Iterable[Future]) -> None:
-        # of a scheduler that is gone there is nothing to cancel, and another error says so
+        # if the scheduler is gone, another error reports it
         with contextlib.suppress(*AWAY):
             self._client.cancel(list(futures))
 
     def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
         self._forget_messages()
         try:
-            # operands are nodes of graphs on purpose, see call_graph and reduce_graph
+            # operands are part of graphs on purpose, see call_graph
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
                 futures: list[Future] = self._client.get(graph, keys, sync=False)
             return futures
@@ -209,10 +248,10 @@ class ClusterExecutor(AbstractExecutor):
             raise ClusterError(SCHEDULER_LOST) from error
 
     def _forget_messages(self) -> None:
-        """Drop the messages that Dask's streams remember for its developers, operands of passes and all.
+        """Drop the messages, with operands of passes, that Dask's streams keep for its developers.
 
-        Each keeps its last 1000 below 1 MB: the client's, and where the scheduler is in this process its own
-        to each worker. Workers that come later get new streams, so a setting at the start would not do.
+        Each stream keeps its last 1000 messages below 1 MB: the client's, and those of a scheduler in this
+        process to its workers. New workers get new streams, so clearing once would not do.
         """
         scheduler = getattr(self._client.cluster, "scheduler", None)
         streams = [self._client.scheduler_comm, *list(getattr(scheduler, "stream_comms", {}).values())]
@@ -231,8 +270,8 @@ class ClusterExecutor(AbstractExecutor):
             return results
         except KilledWorker as error:
             raise ClusterError(
-                f"a task was on several workers when they died ({error.args[0]}): most likely they ran out "
-                "of memory; see `distkern plan`, and raise --memory-limit"
+                f"several workers died while they ran the same task ({error.args[0]}), most likely out of "
+                "memory; see `distkern plan`, and raise --memory-limit"
             ) from error
         except (FutureCancelledError, CommClosedError) as error:
             raise ClusterError(SCHEDULER_LOST) from error
@@ -240,14 +279,14 @@ class ClusterExecutor(AbstractExecutor):
             raise ClusterError(NO_WORKERS) from error
 
     def worker_peaks(self) -> dict[str, int]:
-        # a worker that dies meanwhile is simply not measured
+        # a worker that dies meanwhile is left out
         with contextlib.suppress(*AWAY):
             peaks = self._client.run(peak_resident_bytes, on_error="ignore")
             return {str(address): int(peak) for address, peak in peaks.items()}
         return {}
 
     def forget_blocks(self) -> None:
-        # workers that run on after this run, on a cluster of the user's, get their memory back
+        # workers of a user's cluster outlive this run
         if self._client.cluster is None:
             with contextlib.suppress(*AWAY):
                 self._client.run(forget, on_error="ignore")
@@ -255,7 +294,7 @@ class ClusterExecutor(AbstractExecutor):
     def close(self) -> None:
         if self.rejoins:
             self.rejoins = False
-            # a worker that is closing takes no thread back
+            # a closing worker takes no threads back
             with contextlib.suppress(RuntimeError):
                 rejoin()
         if self._owned:
@@ -266,17 +305,17 @@ class ClusterExecutor(AbstractExecutor):
 
 
 def active(memory_limit: int | None = None) -> ClusterExecutor | None:
-    """An executor on the active client, if there is one.
+    """Return an executor on the active client, or None.
 
-    Inside a task it is the worker's client, and the task secedes from the worker's threads until the executor
-    is closed: it waits for other tasks, which need its thread.
+    Inside a task this is the worker's client. The task secedes from the worker's threads until the executor
+    is closed, since the tasks that it waits for need its thread.
     """
     within_task = hasattr(task_state, "execution_state")
     client = get_client(timeout=_CLIENT_SECONDS) if within_task else _own_client()
     if client is None:
         return None
     executor = ClusterExecutor(client, owned=False, memory_limit=memory_limit)
-    # a task that has seceded already decides itself when it rejoins
+    # a task that has seceded itself also rejoins itself
     if within_task and getattr(pool_state, "proceed", False):
         secede()
         executor.rejoins = True
@@ -284,10 +323,10 @@ def active(memory_limit: int | None = None) -> ClusterExecutor | None:
 
 
 def _own_client() -> Client | None:
-    """The active client that was made in this process, and by no worker.
+    """Return the active client unless a worker or a parent process created it.
 
-    A thread beside a task, of a search inside it for instance, cannot make the task secede: it would wait for
-    the thread that waits for it.
+    A thread started by a task, for instance in a search, cannot make the task secede: each would wait for the
+    other.
     """
     try:
         client = Client.current()
@@ -297,7 +336,7 @@ def _own_client() -> Client | None:
 
 
 class _PatientNanny(Nanny):  # type: ignore[misc]
-    """Starts a worker process again that dies while the cluster starts; later, every nanny does."""
+    """Restarts a worker process that dies while the cluster starts; later, every nanny does."""
 
     async def instantiate(self) -> Status:
         result = await super().instantiate()
@@ -308,58 +347,16 @@ class _PatientNanny(Nanny):  # type: ignore[misc]
         return result
 
 
-def start_local(*, workers: int | None, memory_limit: int | None, dashboard: bool) -> ClusterExecutor:
-    """Worker processes with nannies on this host, on loopback only.
-
-    Raises
-    ------
-    ClusterError
-        If a process died every time it was started, or did not start in time.
-    InputError
-        If the address space or the open files of a process are limited too much for one.
-    """
-    n_workers = workers or available_cores()
-    require_address_space(_DRIVER_THREADS)
-    require_files(_DRIVER_FILES + n_workers * _FILES_PER_WORKER)
-    try:
-        with dask.config.set(_CLUSTER_CONFIG):
-            cluster = LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                worker_class=_PatientNanny,
-                host="127.0.0.1",
-                memory_limit=memory_limit or 0,
-                dashboard_address="127.0.0.1:0",
-                # without one a worker listens on the host and loads no bokeh, which takes half a second
-                worker_dashboard_address="127.0.0.1:0" if dashboard else None,
-                scheduler_kwargs={"dashboard": dashboard},
-                silence_logs=50,
-                death_timeout=_START_SECONDS,
-            )
-            client = Client(cluster, set_as_default=False)
-    except (RuntimeError, DaskTimeoutError) as error:
-        likely = exceeded_limit(error) or "most likely memory ran out: use fewer --workers"
-        raise ClusterError(
-            f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); {likely}"
-        ) from error
-    executor = ClusterExecutor(
-        client, owned=True, memory_limit=memory_limit, limit_share=1.0, has_dashboard=dashboard
-    )
-    executor.dashboard = client.dashboard_link if dashboard else None
-    return executor
-
-
 def connect(address: str, *, workers: bool = True, memory_limit: int | None = None) -> ClusterExecutor:
-    """A running scheduler; with ``workers``, one must be there at least, and all like this process."""
+    """Connect to a running scheduler; with ``workers``, it must have workers with this process's packages."""
     greet(address)
-    # what goes wrong is said by those who notice it, in one line
+    # errors are reported in one line elsewhere
     for name in ("distributed.client", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout="20s", set_as_default=False)
     except (OSError, TypeError, ValueError, AssertionError, DaskTimeoutError) as error:
-        # a client whose handshake fails late asserts that it is closed when it is not yet
+        # if a handshake fails late, the client raises AssertionError
         raise InputError(
             f"no Dask scheduler answers ({error or type(error).__name__})",
             where=f"--scheduler {address}",

@@ -1,4 +1,4 @@
-"""The executors of this host without a cluster, on Dask's own schedulers."""
+"""Executors on this host without a cluster, on Dask's own schedulers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from distkern.passes.execution import AbstractExecutor, Call, Progress, Shared, 
 from distkern.passes.machine import Machine
 from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
-#: times that a task is tried whose worker process died
+#: tries of a task whose worker process dies
 RETRIES = 3
 
 
@@ -43,7 +43,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
     Attributes
     ----------
-    kind : of its :class:`~distkern.passes.Machine`, whatever it is called
+    kind : kind of its :class:`~distkern.passes.Machine`
     """
 
     kind: ClassVar[str]
@@ -70,13 +70,13 @@ class AbstractLocalExecutor(AbstractExecutor):
                     remaining.discard(key)
                     progress(len(leaves) - len(remaining))
 
-        # given and not entered: runs in several threads would take those that are active from each other
+        # passed, not entered: runs in several threads would remove each other's callbacks
         partials = list(self._get(graph, last, _Count()))
         return folded(combine, partials)
 
     @abstractmethod
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
-        """Run a graph with callbacks, beside the user's active ones."""
+        """Run a graph with callbacks, besides the user's active ones."""
 
     def shared_by(self, n_runs: int) -> AbstractExecutor:
         limit = self.machine.memory_limit
@@ -107,7 +107,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
 
 def with_active(callbacks: Sequence[Callback]) -> list[Any]:
-    """Callbacks as Dask takes them, after the user's active ones."""
+    """Return callbacks for Dask, after the user's active ones."""
     return [*Callback.active, *(callback._callback for callback in callbacks)]
 
 
@@ -122,7 +122,7 @@ def _readers(call: Call) -> list[Reader]:
 
 
 class AbstractPoolExecutor(AbstractLocalExecutor):
-    """An executor with threads or processes of its own."""
+    """An executor with its own threads or processes."""
 
     def __init__(self, workers: int | None, memory_limit: int | None) -> None:
         super().__init__(workers, memory_limit)
@@ -131,11 +131,11 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
 
     @abstractmethod
     def _open_pool(self) -> Executor:
-        """A new pool."""
+        """Return a new pool."""
 
     def _start(self) -> Executor:
         if self._pool is None or self._opened_by != os.getpid():
-            # a forked process has none of the pool's threads
+            # a fork does not copy the pool's threads
             self._pool, self._opened_by = self._open_pool(), os.getpid()
         return self._pool
 
@@ -177,12 +177,12 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
 
 
 def deadly(what: str) -> DistkernError:
-    """The error for worker processes that die again and again."""
+    """Return the error for worker processes that keep dying."""
     return DistkernError(f"worker processes died {RETRIES} times in {what} (out of memory?)")
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
@@ -190,14 +190,14 @@ def available_cores() -> int:
 
 
 def configured_scheduler() -> str:
-    """The scheduler that Dask is configured to use for arrays, "threads" by default."""
+    """Return the scheduler that Dask is configured to use, "threads" by default."""
     name = dask.config.get("scheduler", None)
     aliases = {
         "sync": "synchronous",
         "single-threaded": "synchronous",
         "threading": "threads",
         "multiprocessing": "processes",
-        # set by a client of a parent process or a worker: an active one has been used before
+        # set by a client of a parent process or of a worker; active clients are handled earlier
         "dask.distributed": "threads",
         "distributed": "threads",
     }
@@ -207,7 +207,7 @@ def configured_scheduler() -> str:
 
 
 class SynchronousExecutor(AbstractLocalExecutor):
-    """Everything in the calling thread."""
+    """Runs everything in the calling thread."""
 
     name = kind = "synchronous"
 
@@ -219,7 +219,7 @@ class SynchronousExecutor(AbstractLocalExecutor):
 
 
 class ThreadsExecutor(AbstractPoolExecutor):
-    """Threads of this process."""
+    """Runs tasks in threads of this process."""
 
     name = kind = "threads"
 
@@ -228,12 +228,12 @@ class ThreadsExecutor(AbstractPoolExecutor):
         return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
 
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
-        # Dask's own pools stay until the process ends
+        # Dask's own pools are never closed
         return dask.threaded.get(graph, key, pool=self._start(), callbacks=with_active(callbacks))
 
 
 class ProcessesExecutor(AbstractPoolExecutor):
-    """A pool of processes on this host; a pass whose pool lost a process goes on with a new pool."""
+    """Runs tasks in a pool of processes; if one dies, the pass continues with a new pool."""
 
     name = kind = "processes"
 

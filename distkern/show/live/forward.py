@@ -11,11 +11,11 @@ from typing import Any
 from distkern.engine.events import Event, plain
 
 TOPIC = "distkern"
-#: seconds between two messages; events of passes wait that long for company
+#: seconds between messages, for which events of passes are collected
 INTERVAL = 0.2
-#: seconds without a try after the scheduler did not answer
+#: seconds until the next try after the scheduler did not answer
 PAUSE = 10.0
-#: events that wait at most; the oldest are given up
+#: events that wait; beyond that the oldest are dropped
 MOST_WAITING = 2000
 _URGENT = ("run_started", "run_finished", "run_stopped", "worker_lost", "message")
 _LOST = (OSError, RuntimeError, TimeoutError, ValueError, AttributeError)
@@ -25,15 +25,15 @@ class Forwarder:
     """A listener that sends events to the scheduler's topic :data:`TOPIC`.
 
     A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. A thread sends events of
-    passes and stages together every 0.2 seconds, only the newest of progress; all others go at once. A silent
-    scheduler never stops the run, as the engine notices that itself. Messages name their scheduler, since
+    passes and stages every 0.2 seconds, of progress only the newest; all others are sent at once. A silent
+    scheduler never stops the run here, since the engine notices it. Messages name their scheduler, since
     another may start at its address.
 
     Parameters
     ----------
     client : a connected client of Dask's distributed scheduler
     run : facts for every message: "algorithm", "data", "out"; "memory_limit", "planned_worker_bytes" and
-        "planned_driver_bytes" (bytes) are drawn beside the measured memory. A missing "id" is generated.
+        "planned_driver_bytes" are drawn beside the measured memory. A missing "id" is generated.
     """
 
     def __init__(self, client: Any, run: Mapping[str, Any]) -> None:
@@ -56,7 +56,6 @@ class Forwarder:
                 self._waiting[-1] = record
             else:
                 self._waiting.append(record)
-                # this many wait only if the scheduler does not answer
                 del self._waiting[:-MOST_WAITING]
             at_once = event.kind in _URGENT
             if not at_once and self._timer is None:
@@ -84,7 +83,7 @@ class Forwarder:
 
 
 def _scheduler_of(client: Any) -> str:
-    """The id of the client's scheduler, which a new one at the same address does not share."""
+    """Return the id of the client's scheduler; another one at the same address has another id."""
     try:
         return str(client.scheduler_info(n_workers=1)["id"])
     except (*_LOST, KeyError, TypeError):

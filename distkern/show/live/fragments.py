@@ -19,7 +19,7 @@ POSITIONS = {
     "seconds": ("seconds", "seconds"),
     "stages": ("stage", "stage"),
 }
-#: facts of a run that are drawn beside its memory
+#: facts drawn beside a run's memory
 LIMITS = {
     "memory_limit": "limit of a worker",
     "planned_worker_bytes": "planned peak of a worker",
@@ -27,9 +27,9 @@ LIMITS = {
 }
 _ERRORS = {f"{rows}_error": rows for rows in ("train", "validation", "test")}
 _PEAKS = {f"{process}_peak_rss_bytes": process for process in ("worker", "driver")}
-#: shown elsewhere on the page, or a count without a curve worth drawing
+#: figures shown elsewhere on the page
 _DRAWN = {"stage", "passes", "seconds", "objective", "peak_rss_bytes", *_ERRORS, *_PEAKS}
-#: listed after the solver's own figures
+#: listed after solver-specific figures
 _KNOWN = (
     "model_size",
     "training_seconds",
@@ -41,7 +41,7 @@ _KNOWN = (
 
 
 def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
-    """The page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
+    """Return the page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
     key, label = POSITIONS[over]
     x, seconds = Axis(label), Axis("seconds", from_zero=True)
     count, size = Axis(from_zero=True), Axis(kind="bytes", from_zero=True)
@@ -57,13 +57,13 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
         "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
         "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
         "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
-        "rows": Plot("Rows a second", seconds, count, _rates(run, 0)),
-        "bytes": Plot("Bytes a second", seconds, size, _rates(run, 1)),
+        "rows": Plot("Rows per second", seconds, count, _rates(run, 0)),
+        "bytes": Plot("Bytes per second", seconds, size, _rates(run, 1)),
     }
 
 
 def _curves(run: RunHistory, key: str, kinds: Mapping[str, str], factor: float = 1.0) -> list[Curve]:
-    """Quantities of the stages (key -> kind); stages that lack one, or their position, are left out."""
+    """Return curves of the stages' quantities (key -> kind); stages without the quantity are left out."""
     curves = []
     for quantity, kind in kinds.items():
         pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
@@ -75,8 +75,8 @@ def _curves(run: RunHistory, key: str, kinds: Mapping[str, str], factor: float =
 
 
 def _memory_curves(run: RunHistory, key: str) -> list[Curve]:
-    """Peaks of the largest worker and of the driver, and what limit and plan allow."""
-    # without workers their peak is 0
+    """Return peaks of the largest worker and of the driver, with the limit and the plan."""
+    # a run without workers reports a peak of 0
     curves = [curve for curve in _curves(run, key, _PEAKS) if any(curve.y)]
     places = [stage[key] for stage in run.stages if key in stage]
     for name, label in LIMITS.items():
@@ -88,38 +88,38 @@ def _memory_curves(run: RunHistory, key: str) -> list[Curve]:
 
 
 def _rates(run: RunHistory | None, quantity: int) -> list[Curve]:
-    """Rows (0) or bytes (1) a second over the seconds of the run."""
+    """Return rows (0) or bytes (1) per second over the time of the run."""
     if run is None:
         return []
-    label = ("rows a second", "bytes a second")[quantity]
+    label = ("rows per second", "bytes per second")[quantity]
     return [Curve(label, *run.rates.rates(quantity), replace(STYLES["figure"], marker=""))]
 
 
 def quantities(run: RunHistory | None) -> list[str]:
-    """Figures of the stages that can be drawn beside the fixed plots, the solver's own first."""
+    """Return the figures that the menu offers, solver-specific ones first."""
     last = {} if run is None else run.last
     names = dict.fromkeys(["model_size", *(name for name in last if name not in _DRAWN)])
     return [*(name for name in names if name not in _KNOWN), *(name for name in _KNOWN if name in names)]
 
 
-#: lines of a table before the rest is summed up
+#: rows of a table before the rest is counted
 MOST_WORKERS, MOST_EVENTS = 40, 60
-_UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows it keeps"
+_UNCOUNTED = "rounds have no tasks: a worker answers them from the rows it keeps"
 
 
 def cluster_line(cluster: ClusterView) -> Html:
-    """The cluster in a line."""
+    """Return a line on the cluster."""
     threads = sum(worker.threads for worker in cluster.workers)
     memory = sum(worker.memory for worker in cluster.workers)
     limit = sum(worker.memory_limit for worker in cluster.workers)
     count = len(cluster.workers)
-    kept = f"{in_bytes(memory)} of {in_bytes(limit)}" if limit else in_bytes(memory)
-    workers = f"{count} {'worker' if count == 1 else 'workers'}, {threads} threads, {kept}"
+    used = f"{in_bytes(memory)} of {in_bytes(limit)}" if limit else in_bytes(memory)
+    workers = f"{count} {'worker' if count == 1 else 'workers'}, {threads} threads, {used}"
     return note(f"{cluster.address}: {workers if count else 'no workers'}", "quiet")
 
 
 def now(run: RunHistory | None) -> Html:
-    """The run's name, its newest figures and the pass under way."""
+    """Return the run's name, its newest figures and the current pass."""
     if run is None:
         return note(
             Html("No run yet. <code>distkern train</code> with this scheduler shows its progress here."),
@@ -129,7 +129,7 @@ def now(run: RunHistory | None) -> Html:
 
 
 def _figures(run: RunHistory) -> dict[str, str]:
-    """The newest figures of a run, errors in percent or as roots of mean squares."""
+    """Return the newest figures of a run, errors in percent or as root mean squares."""
     last, in_error = run.last, in_number if run.squared else in_percent
     figures = {
         "state": run.state,
@@ -148,7 +148,7 @@ def _figures(run: RunHistory) -> dict[str, str]:
 
 
 def _stage(run: RunHistory) -> str:
-    """The stage under way of how many, or the last one of a run that is over, which may end before."""
+    """Return the current stage and their number; of a run that is over, the last stage."""
     of, last = run.start.get("stages"), run.last.get("stage")
     if run.state != "running":
         return "-" if last is None else f"{last:.0f}"
@@ -162,7 +162,7 @@ def _left(run: RunHistory) -> str:
 
 
 def pass_line(run: RunHistory) -> Html:
-    """The pass under way: a bar, rows and tasks, rates; a strip of its tasks by worker."""
+    """Return the current pass: a bar, rows and tasks, rates; a strip of its tasks by worker."""
     step = run.step
     if step is None or run.state != "running":
         return Html()
@@ -171,7 +171,7 @@ def pass_line(run: RunHistory) -> Html:
 
 
 def pass_text(step: PassView) -> str:
-    """The progress of a pass as text."""
+    """Return the progress of a pass as text."""
     if step.finished:
         return f"done in {in_time(step.heard - step.started)}"
     words = f"{step.tasks_done:,} of {step.tasks:,} {'rounds' if step.unit == 'rounds' else 'tasks'}"
@@ -183,7 +183,7 @@ def pass_text(step: PassView) -> str:
 
 
 def strip(run: RunHistory, step: PassView) -> Html:
-    """The tasks of a pass along the data, each in the colour of the worker that did it."""
+    """Return the tasks of a pass along the data, each in the colour of its worker."""
     if not run.tasks.done or run.tasks.name != step.name.replace(" ", "-") or step.tasks < 2:
         return Html()
     order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
@@ -195,13 +195,13 @@ def strip(run: RunHistory, step: PassView) -> Html:
 
 
 def worker_colour(place: int) -> str:
-    """The shade of a worker."""
+    """Return the shade of a worker."""
     shade = WORKERS[place % len(WORKERS)]
     return f"color-mix(in srgb, {STYLES['worker'].css} {shade}%, var(--paper))"
 
 
 def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
-    """The workers: their memory against their limits, and the tasks that each did for the run."""
+    """Return a table of workers: memory, limit, and tasks done for the run."""
     title = heading("Workers")
     if not cluster.workers:
         return joined(title, note("The scheduler has no workers; runs wait for one.", "warn"))
@@ -224,9 +224,9 @@ def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
         )
     header = {
         "worker": "",
-        "memory": "resident now, of the worker's limit",
+        "memory": "resident memory and the worker's limit",
         "CPU": "share of one core",
-        "under way": "tasks of all clients",
+        "running": "tasks of all clients",
         "tasks\u00a0of this\u00a0pass": _UNCOUNTED,
         "tasks\u00a0of the\u00a0run": _UNCOUNTED,
     }
@@ -244,13 +244,13 @@ def _memory(worker: WorkerView) -> Html:
 
 
 def where_time_went(run: RunHistory | None) -> Html:
-    """Passes by name: how often, how long, how fast, and how long the driver waited."""
+    """Return a table of passes: number, time, speed, and the driver's waiting time."""
     totals = () if run is None else run.passes.totals
     return joined(heading("Where the time went"), pass_sections(totals)) if totals else Html()
 
 
 def events(run: RunHistory | None) -> Html:
-    """The events of the run, newest first."""
+    """Return the events of the run, newest first."""
     if run is None or not run.notes:
         return Html()
     rows = []
@@ -262,7 +262,7 @@ def events(run: RunHistory | None) -> Html:
 
 
 def legend(run: RunHistory | None) -> Html:
-    """The key of colours, dashes and markers."""
+    """Return the key of colours, dashes and markers."""
     if run is None or not run.stages:
         return Html()
     kinds = [

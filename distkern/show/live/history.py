@@ -1,4 +1,4 @@
-"""Histories of runs and the current cluster as values, bounded for any number of events."""
+"""Histories of runs and the current cluster, of bounded size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from distkern.show.passes import PassRecorder
 
 #: cells of the strip that shows a pass; with more tasks, several share a cell
 CELLS = 160
-#: workers counted by name; beyond that (a changing cluster) the oldest are forgotten
+#: workers counted by name; on a changing cluster, the oldest are dropped beyond that
 MOST_WORKERS = 500
 #: buckets of a timeline; when a run outgrows them, neighbours are merged
 BUCKETS = 400
@@ -49,20 +49,20 @@ class ClusterView:
 class Tasks:
     """Finished tasks of a run by worker, and of the current pass by position.
 
-    Keys of tasks are (token of the pass, number), as in the engine's graphs; tasks of a pass that maps the
-    data end in ``-map`` and are numbered along the data.
+    Keys of tasks are (token of the pass, number). Tokens of passes that map the data end in ``-map``; their
+    tasks are numbered along the data.
     """
 
     def __init__(self) -> None:
         self.by_worker: dict[str, int] = {}
         self.now_by_worker: dict[str, int] = {}
-        #: place in the pass -> worker that did it; empty where tasks are not numbered along the data
+        #: number along the data -> worker
         self.done: dict[int, str] = {}
         self.name = ""
         self._token = ""
 
     def finished(self, key: Any, worker: str) -> None:
-        """Count a finished task; keys of other programs are ignored."""
+        """Count a finished task; other programs' keys are ignored."""
         found = engine_key(key)
         if found is None:
             return
@@ -70,7 +70,7 @@ class Tasks:
         name = token.removeprefix("distkern-").rsplit("-", 2)[0] if token.endswith("-map") else "call"
         if token != self._token:
             if name != self.name or name != "call":
-                # calls come in batches, each with a token of its own
+                # calls come in batches with different tokens
                 self.now_by_worker, self.done = {}, {}
             self._token, self.name = token, name
         if name != "call":
@@ -81,7 +81,7 @@ class Tasks:
             del self.by_worker[next(iter(self.by_worker))]
 
     def cells(self, tasks: int) -> list[tuple[float, str]]:
-        """At most :data:`CELLS` cells of a pass: the finished share of each, and its main worker."""
+        """Return at most :data:`CELLS` cells of a pass: the finished share of each, and its main worker."""
         count = min(CELLS, tasks)
         cells: list[dict[str, int]] = [{} for _ in range(count)]
         for number, worker in self.done.items():
@@ -96,7 +96,7 @@ class Tasks:
 
 
 def engine_key(key: Any) -> tuple[str, int] | None:
-    """Token and number of an engine task that reads data; None for any other key."""
+    """Return token and number of an engine task that reads data; None for any other key."""
     if not isinstance(key, tuple) or len(key) != 2:
         return None
     token, number = key
@@ -108,7 +108,7 @@ def engine_key(key: Any) -> tuple[str, int] | None:
 
 
 class Timeline:
-    """Amounts of several quantities over time since the start, in at most :data:`BUCKETS` buckets.
+    """Amounts of several quantities over time, in at most :data:`BUCKETS` buckets.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Timeline:
         self._sums: list[list[float]] = [[] for _ in range(quantities)]
 
     def add(self, start: float, end: float, *amounts: float) -> None:
-        """Spread the amounts evenly over the seconds from ``start`` to ``end`` (since the run's start)."""
+        """Spread the amounts evenly over the seconds from ``start`` to ``end`` of the run."""
         start, end = max(start, 0.0), max(end, 0.0)
         while end >= self.width * BUCKETS:
             self._merge()
@@ -135,10 +135,7 @@ class Timeline:
                 sums[bucket] += amount * covered / (end - start)
 
     def rates(self, quantity: int) -> tuple[list[float], list[float]]:
-        """Middles of the buckets in seconds, and the quantity per second in each.
-
-        The last bucket is left out until it is full, since its rate would be too low.
-        """
+        """Return the middles of the full buckets in seconds, and their rates per second."""
         sums = self._sums[quantity]
         if len(sums) < 2:
             return [], []
@@ -152,12 +149,12 @@ class Timeline:
         ]
 
 
-#: how much is kept: runs, stages of a run, names of passes of a run, lines of its list of events
+#: limits: runs, and for each run stages, names of passes, listed events
 MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
 
 
 _ERRORS = ("train_error", "validation_error", "test_error")
-#: figures of a stage that say how good its model is
+#: figures of a stage's model
 _OF_MODEL = {
     f"{rows}_{figure}"
     for rows in ("train", "validation", "test")
@@ -166,7 +163,7 @@ _OF_MODEL = {
 
 
 def clock(when: float) -> str:
-    """A time of the day."""
+    """Return a time of day as text."""
     return time.strftime("%H:%M:%S", time.localtime(when))
 
 
@@ -189,12 +186,12 @@ class PassView:
 
     @property
     def rows_per_second(self) -> float:
-        """Rows a second since the pass started."""
+        """Rows per second since the pass started."""
         return self.rows_done / max(self.heard - self.started, 1e-9)
 
     @property
     def bytes_per_second(self) -> float:
-        """Bytes a second since the pass started."""
+        """Bytes per second since the pass started."""
         return self.bytes_done / max(self.heard - self.started, 1e-9)
 
     @property
@@ -205,17 +202,17 @@ class PassView:
 
 @dataclass
 class RunHistory:
-    """A run, built from its events.
+    """A run as its events describe it.
 
     Attributes
     ----------
     facts : id, algorithm, data, out and other facts from the driver
     start : the fields of ``run_started``
-    state : "running", "finished" or "stopped" (the driver left before the run finished)
-    stages : figures of each finished stage, thinned out evenly beyond :data:`MOST_STAGES`
+    state : "running", "finished" or "stopped" (the driver left before the end)
+    stages : figures of the finished stages, thinned out beyond :data:`MOST_STAGES`
     began, heard : time of the first and of the last event, by the driver's clock
     received : time of the last event, by the scheduler's clock
-    squared : errors are roots of mean squares instead of shares of rows
+    squared : whether errors are root mean squares instead of shares of rows
     """
 
     facts: dict[str, Any]
@@ -243,7 +240,7 @@ class RunHistory:
 
     @property
     def name(self) -> str:
-        """The run in a few words: algorithm, data and model."""
+        """Algorithm, data and model."""
         algorithm = str(self.facts.get("algorithm") or self.start.get("algorithm") or "run")
         data = PurePath(str(self.facts.get("data") or "")).name
         out = PurePath(str(self.facts.get("out") or "")).name
@@ -256,11 +253,11 @@ class RunHistory:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the run so far, including those before it was resumed."""
+        """Seconds of the run so far, including those before a resumption."""
         return self._before + max(self.heard - self.began, 0.0)
 
     def add(self, event: Event, received: float) -> None:
-        """Take in an event; unknown kinds change only the time of the last one."""
+        """Add an event; unknown kinds only change the time of the last event."""
         self.heard, self.received = event.time, received
         self.clock(event)
         handler = getattr(self, f"_{event.kind}", None)
@@ -322,14 +319,14 @@ class RunHistory:
             for name, value in metrics.items()
             if isinstance(value, (int, float))
             and not isinstance(value, bool)
-            # before anything is learned, an error is of no model
+            # before training there is no model
             and not (is_before(metrics) and name in _OF_MODEL)
         }
         if self.squared:
             numbers.update({name: math.sqrt(numbers[name]) for name in _ERRORS if name in numbers})
         self._before = max(0.0, numbers.get("seconds", 0.0) - (event.time - self.began))
         if self._seen_stages % self._stride and self.stages:
-            # between two kept stages the last place always shows the newest
+            # the last place always shows the newest stage
             self.stages[-1] = numbers
         else:
             self.stages.append(numbers)
@@ -362,7 +359,7 @@ class RunHistory:
 class Histories:
     """The newest :data:`MOST_RUNS` runs of this scheduler.
 
-    ``belongs`` says from a run's facts whether the run is one of this scheduler; others are ignored.
+    ``belongs`` tells from a run's facts whether the run is one of this scheduler; others are ignored.
     """
 
     def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
@@ -371,10 +368,9 @@ class Histories:
         self.refused = 0
 
     def add(self, record: Any, received: float) -> None:
-        """Take in a forwarder's message: a run's facts and some of its events, oldest first.
+        """Add a forwarder's message: a run's facts and some of its events, oldest first.
 
-        Any client of the scheduler can write to the topic, so other records are counted in ``refused`` and
-        ignored.
+        Any client can write to the topic, so malformed records are ignored and counted in ``refused``.
         """
         try:
             facts, events = dict(record["run"]), record["events"]
@@ -398,12 +394,12 @@ class Histories:
         return run
 
     def of_client(self, client: str) -> RunHistory | None:
-        """The newest running run of a client of the scheduler."""
+        """Return the newest unfinished run of a client."""
         for run in reversed(self.runs.values()):
             if run.state == "running" and run.facts.get("client") == client:
                 return run
         return None
 
     def newest_first(self) -> list[RunHistory]:
-        """All runs, the latest first."""
+        """Return all runs, newest first."""
         return list(reversed(self.runs.values()))

@@ -1,4 +1,4 @@
-"""The page as a Bokeh document: it reads the histories twice a second and shows what changed."""
+"""The page as a Bokeh document, updated twice a second."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from distkern.show.live.history import ClusterView, Histories, RunHistory, clock
 from distkern.show.plots import DRESSING, Figure
 from distkern.show.style import ELEMENTS, FONT, VARIABLES
 
-#: of every part that is HTML (each lives in a tree of its own and inherits only the variables)
+#: style of the parts in HTML; each is a shadow tree that inherits only variables
 PART = f"""
 :host {{ display: block; width: 100%; margin: 0; font: 15px/1.5 {FONT}; color: var(--ink); }}
 :host > div {{ width: 100%; }}
 {ELEMENTS}
 """
 
-#: of buttons and menus
+#: style of buttons and menus
 CONTROL = f"""
 :host {{ font: 13px/1.4 {FONT}; color: var(--quiet); margin: 0 .8rem .2rem 0; }}
 label {{ color: var(--quiet); font-size: 13px; }}
@@ -85,22 +85,19 @@ body.gone #gone {{ display: inline; }} body.gone main {{ opacity: .55; }}
 
 #: milliseconds between two updates
 INTERVAL = 500
-#: the choice of the run menu that follows the newest run
+#: entry of the run menu that follows the newest run
 _NEWEST = ("", "newest run")
 
 
 def open_page(histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
-    """Fill a new document, one for each browser."""
+    """Fill a browser's new document."""
     page = Page(histories, cluster, document)
     page.update()
     document.add_periodic_callback(page.update, INTERVAL)
 
 
 class Page:
-    """The parts of one document, which shows one run.
-
-    It shows the newest run until the reader chooses another from the menu.
-    """
+    """One document: it shows the newest run until the reader chooses another from the menu."""
 
     def __init__(self, histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
         self._histories, self._cluster, self._document = histories, cluster, document
@@ -132,7 +129,7 @@ class Page:
         self._figures = {name: Figure(plot) for name, plot in drawn.items()}
         for name, shown in self._figures.items():
             shown.figure.name = name
-        # else the document is searched for models after each of hundreds of changes, which takes a second
+        # avoids a search of the document after each of hundreds of changes, about a second
         with document.models.freeze():
             for root in (*self._parts.values(), self._run, self._over, self._quantity):
                 document.add_root(root)
@@ -147,7 +144,7 @@ class Page:
         self.update()
 
     def update(self) -> None:
-        """Show what changed since the last call."""
+        """Show the changes since the last call."""
         with self._document.models.freeze():
             self._show()
 

@@ -25,8 +25,8 @@ NAME = "distkern"
 class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
     """Serves ``/distkern`` on the scheduler's dashboard.
 
-    It is registered once per scheduler, for any number of runs. Earlier events are read from the topic, where
-    the scheduler keeps 1000 messages.
+    It is registered once per scheduler. Earlier events are read from the topic, of which the scheduler keeps
+    1000 messages.
     """
 
     name = NAME
@@ -43,9 +43,9 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
         serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
 
     def _belongs(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a run belongs to this scheduler: it was started here, or its client has connected since.
+        """Return whether a run was started on this scheduler, or its client has connected since.
 
-        A message for a scheduler that died may reach the next one at its address after its sender is gone.
+        A message to a dead scheduler may reach the next one at its address.
         """
         started_here = facts.get("scheduler") in (None, "", self._scheduler.id)
         return started_here or facts.get("client") in self._scheduler.clients
@@ -55,7 +55,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
             self.histories.add(msg, time.time())
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        # called for every task of everybody: the cheap test comes first
+        # called for every task of every client: cheap tests first
         if finish != "memory" or start != "processing" or engine_key(key) is None:
             return
         run = self._run_of(self._scheduler.tasks.get(key))
@@ -92,10 +92,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
 
 def serve(scheduler: Any, modify: Any) -> None:
-    """Add a Bokeh page to the dashboard of a running scheduler.
-
-    It replaces the page of an earlier plugin of the same scheduler.
-    """
+    """Add a Bokeh page to the dashboard of a running scheduler, or replace it."""
     import dask
     from bokeh.server.util import create_hosts_allowlist
     from distributed.dashboard.core import DaskBokehTornado
@@ -120,13 +117,13 @@ def serve(scheduler: Any, modify: Any) -> None:
 
 
 async def dask_setup(scheduler: Any) -> None:
-    """Called by Dask with the scheduler that starts."""
+    """Install the page; Dask calls this with a starting scheduler."""
     plugin = DashboardPlugin()
     await plugin.start(scheduler)
     scheduler.add_plugin(plugin, name=NAME, idempotent=True)
 
 
-#: modules that travel by value: the plugin's and all that it uses
+#: modules sent by value: the plugin's and those it uses
 TRAVELLING = (
     "distkern.show.live.forward",
     "distkern.show.live.fragments",
@@ -144,8 +141,11 @@ TRAVELLING = (
 )
 
 
-def install_page(client: Any) -> str:
-    """Register the plugin on the client's scheduler if it is missing; return the URL of the page."""
+def install(client: Any) -> str:
+    """Serve the page on the scheduler of a connected client, unless it is there already; return its URL.
+
+    The scheduler needs Bokeh, as its own dashboard does, but not distkern: modules are sent by value.
+    """
     with _by_value():
         client.register_plugin(DashboardPlugin(), name=NAME)
     link = str(client.dashboard_link or "")

@@ -6,7 +6,8 @@ import pytest
 from runs_of_dashboard import a_pass, event, metrics, started
 
 from distkern.engine.events import EventLog
-from distkern.show.live import forwarder, install
+from distkern.show.live.forward import Forwarder
+from distkern.show.live.preload import install
 from distkern.show.page import Axis, Curve, Plot, Plots, page, tiles
 from distkern.show.report import write_report
 from distkern.show.style import PALETTE, STYLES
@@ -47,7 +48,7 @@ def test_points_appear_while_a_run_goes_on(client, tab):
     errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
     url = install(client)
-    emit = EventLog([forwarder(client, {"id": "live", "algorithm": "csvrg", "data": "d.zarr"})]).emit
+    emit = EventLog([Forwarder(client, {"id": "live", "algorithm": "csvrg", "data": "d.zarr"})]).emit
     send(emit, started())
     tab.goto(url)
     tab.wait_for_selector("canvas", timeout=60_000)
@@ -66,7 +67,7 @@ def test_points_appear_while_a_run_goes_on(client, tab):
     # usable in a narrow window: nothing sticks out
     assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
-    other = EventLog([forwarder(client, {"id": "second", "algorithm": "simba"})]).emit
+    other = EventLog([Forwarder(client, {"id": "second", "algorithm": "simba"})]).emit
     send(other, started())
     send(other, event("stage_finished", 0.0, metrics=metrics(0)))
     # the newest run takes the place of the one before it, as long as the reader has not chosen
@@ -147,7 +148,7 @@ WIDE = """
 def test_tables_fit_a_window_of_1100_pixels_and_show_where_they_scroll(client, tab):
     url = install(client)
     facts = {"id": "wide", "algorithm": "csvrg", "data": "covtype.zarr", "out": "model"}
-    emit = EventLog([forwarder(client, facts)]).emit
+    emit = EventLog([Forwarder(client, facts)]).emit
     send(emit, started())
     figures = metrics(22, objective=0.693147, model_size=16384, passes=123.456, seconds=754.0)
     for record in (*a_pass(0.0, 22), event("stage_finished", 0.0, metrics=figures)):

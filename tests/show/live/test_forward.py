@@ -38,16 +38,8 @@ class FakeClient:
 
 
 def progress(done):
-    fields = {
-        "name": "p",
-        "stage": 1,
-        "tasks_done": done,
-        "tasks": 9,
-        "rows_done": 0,
-        "rows": 0,
-        "bytes_done": 0,
-    }
-    return Event("pass_progress", fields)
+    counts = {"tasks_done": done, "tasks": 9, "rows_done": 0, "rows": 0, "bytes_done": 0}
+    return Event("pass_progress", {"name": "p", "stage": 1, **counts})
 
 
 def test_every_message_says_whose_it_is():

@@ -154,7 +154,7 @@ def test_rounds_have_no_tasks_to_count():
     kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
     _, document = page(kept, "one")
     assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
-    assert "rounds have no tasks to count" in text(document, "workers")
+    assert "rounds have no tasks" in text(document, "workers")
     assert "0 of 2 rounds" in text(document, "now")
     kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
     _, document = page(kept, "one")

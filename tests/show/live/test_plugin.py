@@ -7,12 +7,13 @@ import urllib.request
 
 import pytest
 from distributed import Client
+from runs_of_dashboard import started
 
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors.cluster import ClusterExecutor
-from distkern.show.live import forwarder, install
-from distkern.show.live.preload import TRAVELLING
+from distkern.show.live.forward import Forwarder
+from distkern.show.live.preload import TRAVELLING, install
 from distkern.solvers.base import Problem
 from toy import ToySolver, ToySource
 
@@ -21,7 +22,7 @@ PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=F
 
 
 def train(client, **facts):
-    listener = forwarder(client, {"algorithm": "toy", "data": "rows", "out": "m", **facts})
+    listener = Forwarder(client, {"algorithm": "toy", "data": "rows", "out": "m", **facts})
     executor = ClusterExecutor(client, owned=False)
     Driver({"train": SOURCE}, executor, EventLog([listener])).run(ToySolver(), PROBLEM)
 
@@ -66,24 +67,15 @@ def test_a_run_before_and_after_the_page_is_there(client):
 def test_a_client_that_leaves_has_stopped_its_run(client):
     install(client)
     with Client(client.cluster, set_as_default=False) as other:
-        listener = forwarder(other, {"id": "left"})
-        EventLog([listener]).emit(
-            "run_started",
-            algorithm="toy",
-            n_rows=1,
-            n_features=1,
-            stages=1,
-            workers=1,
-            dashboard=None,
-            resumed_from=None,
-        )
+        listener = Forwarder(other, {"id": "left"})
+        EventLog([listener]).emit("run_started", **started()["fields"])
         assert plugin(client).histories.runs["left"].state == "running"
     wait_for(lambda: plugin(client).histories.runs["left"].state == "stopped")
 
 
 def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client):
     install(client)
-    late, live = forwarder(client, {"id": "late"}), forwarder(client, {"id": "live"})
+    late, live = Forwarder(client, {"id": "late"}), Forwarder(client, {"id": "live"})
     assert live.run["scheduler"] == client.cluster.scheduler.id
     # both were started with the scheduler before; of one, the client has connected again, of one it is gone
     late.run.update(scheduler="Scheduler-before", client="Client-before")
@@ -148,7 +140,7 @@ def test_a_scheduler_of_another_process(preloaded, tmp_path):
                 port = client.scheduler_info()["services"]["dashboard"]
                 assert "distkern" in get(f"http://127.0.0.1:{port}/distkern")
             url = install(client)
-            emit = EventLog([forwarder(client, {"id": "far"})]).emit
+            emit = EventLog([Forwarder(client, {"id": "far"})]).emit
             emit("message", text="hello")
             page = get(url)
             assert "bokeh" in page

@@ -1,0 +1,192 @@
+"""Facts of runs, updates and data sets as texts, for reports and the terminal."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from distkern.core.names import label_texts
+from distkern.data.store.places import place_of
+
+if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.data.dataset import Dataset
+    from distkern.model.value import FittedModel
+    from distkern.runs.evaluation import Evaluation
+    from distkern.show.page import Section
+
+
+def run_facts(
+    job: Job,
+    dataset: Dataset | None,
+    fitted: FittedModel,
+    history: list[dict[str, Any]],
+    evaluations: Mapping[str, Evaluation],
+    ended: float | None = None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """Return the facts of a run for its report; fewer without its data set.
+
+    Parameters
+    ----------
+    ended : end of a run on another machine, in seconds since 1970
+    seconds : time of the whole command
+    """
+    from distkern.cli.evaluation_page import headline
+    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_time
+    from distkern.core.version import __version__
+
+    last = history[-1] if history else {}
+    worker, driver = (
+        max((metrics.get(f"{who}_peak_rss_bytes") or 0 for metrics in history), default=0)
+        for who in ("worker", "driver")
+    )
+    target = target_of(fitted)
+    large = headline(evaluations, target) or {
+        f"{split} {error_name(last)}{f' ({target})' if target else ''}": in_error(last, f"{split}_error")
+        for split in ("test", "train")
+        if last.get(f"{split}_error") is not None
+    }
+    run = {
+        "ended": fitted.ended or "-",
+        "time": in_time(last.get("seconds", 0.0) if seconds is None else seconds),
+        "time of the stages": in_time(last.get("seconds", 0.0)),
+        f"train {error_name(last)}": in_error(last, "train_error"),
+        "objective": in_number(last.get("objective")),
+        "peak memory of a worker": in_bytes(worker) if worker else "-",
+        "driver's memory": in_bytes(driver),
+    }
+    limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} per worker"
+    rows = "" if dataset is None else f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, "
+    here = {
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "distkern": __version__,
+    }
+    return {
+        "title": f"{fitted.columns.estimator} on {place_of(job.data).name}",
+        "summary": f"{rows}seed {job.seed}, "
+        f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
+        "headline": large,
+        **({} if fitted.importances is None else {"importances": fitted.importances}),
+        **({"Update": update_facts(fitted.updates[-1])} if fitted.updates else {}),
+        "Run": run,
+        "Hyperparameters": hyperparameters(fitted.saved_params),
+        "Data": {"path": job.data} if dataset is None else data_facts(dataset),
+        "Machine": {
+            "scheduler": job.scheduler,
+            "workers": "default" if job.workers is None else job.workers,
+            "memory limit": limit,
+            **(here if ended is None else {}),
+        },
+    }
+
+
+def target_of(fitted: Any) -> str:
+    """Return the name of a real target, for errors in its unit; empty for classes."""
+    return (fitted.columns.target_name or "target") if fitted.task == "regression" else ""
+
+
+def worth_sections(
+    fitted: Any, history: Sequence[Mapping[str, Any]], evaluations: Mapping[str, Evaluation]
+) -> list[Section]:
+    """Return the comparison of a model with the linear machine and the base rate, then plots."""
+    import numpy as np
+
+    from distkern.cli.evaluation_page import evaluation_sections, worth
+    from distkern.core.choices import Compared
+
+    compared = [Compared(**facts) for facts in (history[-1] if history else {}).get("candidates", ())]
+    base = 1.0
+    if fitted.task != "regression" and fitted.class_shares is not None:
+        shares = np.asarray(fitted.class_shares)[np.asarray(fitted.class_shares) > 0]
+        base = float(-(shares * np.log(shares)).sum())
+    target = target_of(fitted)
+    sections: list[Section] = [worth(evaluations, target, compared, base)]
+    return [*sections, *(evaluation_sections(evaluations, target) if evaluations else [])]
+
+
+def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts of an update: its rows, the error on them before and after, the drift."""
+    from distkern.core.text import in_percent
+    from distkern.show.style import short_number
+
+    facts = {"new rows": f"{update['rows']:,}"}
+    for name, before in update["before"].items():
+        text = in_percent if name == "error" else short_number
+        facts[f"{name} on them"] = f"{text(before)} before, {text(update['after'][name])} after"
+    drift = update["drift"]
+    if drift is None:
+        facts["drift"] = "unknown: the model does not hold the ranges of its columns"
+    else:
+        shares = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
+        n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
+        facts["drift"] = f"numbers outside the range of the earlier rows in {n_columns}"
+        facts["drift"] += f": {', '.join(shares)}" if shares else ""
+        away = [one["column"] for one in drift["most"] if one["outside"] > 0.5]
+        if away:
+            facts["warning"] = (
+                f"most new rows are outside the range of {', '.join(away)}, where the model has no "
+                "training rows: leave these columns out (--drop), or train again on all rows"
+            )
+    return facts
+
+
+def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
+    """Return a line on the peak memory of a run: the largest worker with its limit, and the driver."""
+    from distkern.core.text import in_bytes
+
+    driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
+    worker = max(metrics["worker_peak_rss_bytes"] for metrics in history)
+    if not worker:
+        return f"peak memory: {driver}"
+    of = "" if limit is None else f" of {in_bytes(limit)}"
+    return f"peak memory: largest worker {in_bytes(worker)}{of}, {driver}"
+
+
+def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
+    """Return hyperparameters as text, by name."""
+    return {
+        name: f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in sorted(params.items())
+    }
+
+
+def data_facts(dataset: Dataset) -> dict[str, str]:
+    """Return the facts of a data set: task, sizes, classes, scaling, fingerprint."""
+    from distkern.core.text import in_bytes
+
+    facts = {"path": str(dataset.path), "task": str(dataset.task)}
+    for name, split in (("train", dataset.train), ("test", dataset.test)):
+        if split is not None:
+            features = split.n_rows * split.row_numbers * split.dtype.itemsize
+            shards = "1 shard" if split.n_blocks == 1 else f"{split.n_blocks:,} shards"
+            facts[name] = f"{split.n_rows:,} rows in {shards}, {in_bytes(features)}"
+    if dataset.options.get("test_fraction") is not None:
+        facts["test"] += f", random ({dataset.options['test_fraction']:g} of all)"
+    facts["features"] = f"{dataset.n_features:,}"
+    if dataset.table is not None:
+        facts["features"] += f", of {len(dataset.table.columns):,} columns of a table"
+    if dataset.feature_names is not None:
+        facts["columns"] = ", ".join(shorten(list(dataset.feature_names)))
+    if dataset.target_name is not None:
+        facts["target"] = dataset.target_name
+    if dataset.group_name is not None:
+        facts["groups"] = f"rows with the same {dataset.group_name!r} are held out together"
+    if dataset.is_sparse:
+        per_row = dataset.train.n_entries / dataset.n_rows
+        facts["stored"] = f"sparse, {per_row:,.1f} numbers per row ({per_row / dataset.n_features:.2%})"
+    if dataset.classes is not None:
+        facts["classes"] = ", ".join(shorten(label_texts(dataset.classes)))
+    facts["scaling"] = str(dataset.scaling.kind)
+    facts["fingerprint"] = str(dataset.fingerprint)
+    return facts
+
+
+def shorten(labels: list[Any], most: int = 12) -> list[Any]:
+    """Return the first labels and the last one."""
+    return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]
