@@ -66,18 +66,18 @@ class LadderResult:
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
     expected : the losses that this one is expected to have when it has learned from all rows
-    best_of_rungs : the best of each rung, the cheapest first, and the finalists
+    rungs : the best of each rung, the cheapest first, and the finalists
     """
 
     chosen: TriedMachine
     inexact: TriedMachine
     expected: TriedMachine
-    best_of_rungs: tuple[TriedMachine, ...]
+    rungs: tuple[TriedMachine, ...]
 
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The rungs as the model keeps them."""
-        rows = ((one.setting, one.score, one is self.chosen) for one in self.best_of_rungs)
+        rows = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
         return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in rows)
 
 

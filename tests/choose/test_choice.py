@@ -152,7 +152,9 @@ def test_the_ladder_depends_on_rows_and_seed_alone():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("frequency", "kind", "n_learned"), [(0.3, "centres", 1200), (7.0, "exact", 1200)])
+@pytest.mark.parametrize(
+    ("frequency", "kind", "n_learned"), [(0.3, "centres", []), (7.0, "exact", [1000, 1200])]
+)
 def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency, kind, n_learned):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1800, 2)).astype(np.float32)
@@ -161,9 +163,8 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency
     parts = [(np.arange(1200), np.arange(1200, 1800))]
     found = climb(rows, parts, 10**6, 0, maps=[MapChoice("none")], exact_rows=1200)
     assert found.chosen.setting.kind == kind
-    # what was tried is told, also where it went no further
-    exact = [one for one in found.rungs if one.setting.kind == "exact"]
-    assert exact[-1].setting.size[0] == n_learned
+    # where more functions gain nothing, exact machines are not tried
+    assert [one.setting.size[0] for one in found.rungs if one.setting.kind == "exact"] == n_learned
 
 
 def tried(transform, kernel, losses):
