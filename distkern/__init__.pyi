@@ -889,7 +889,7 @@ class AVMClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1102,7 +1102,7 @@ class CSVRGClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1323,7 +1323,7 @@ class CellClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1520,7 +1520,7 @@ class CellRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1744,7 +1744,7 @@ class DSGClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2008,7 +2008,7 @@ class DSGDensityRatio(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2289,7 +2289,7 @@ class DSGGaussianProcessRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2549,7 +2549,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2824,7 +2824,7 @@ class DSGRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3040,7 +3040,7 @@ class KernelClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3186,7 +3186,7 @@ class KernelRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3385,7 +3385,7 @@ class NORMAClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3602,7 +3602,7 @@ class NORMARegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3844,7 +3844,7 @@ class NewtonClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4055,7 +4055,7 @@ class NewtonRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4285,7 +4285,7 @@ class PegasosClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4516,7 +4516,7 @@ class RBCDClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4727,7 +4727,7 @@ class RBCDRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5199,7 +5199,7 @@ class SBMDClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5429,7 +5429,7 @@ class SBMDRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5664,7 +5664,7 @@ class SDCAClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5870,7 +5870,7 @@ class SDCARegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -6083,7 +6083,7 @@ class SIMBAClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -6315,7 +6315,7 @@ class SVRGClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -6546,7 +6546,7 @@ class SVRGRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
