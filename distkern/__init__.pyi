@@ -898,7 +898,7 @@ class AVMClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1110,7 +1110,7 @@ class CSVRGClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1330,7 +1330,7 @@ class CellClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1526,7 +1526,7 @@ class CellRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -1749,7 +1749,7 @@ class DSGClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2012,7 +2012,7 @@ class DSGDensityRatio(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2292,7 +2292,7 @@ class DSGGaussianProcessRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2551,7 +2551,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -2825,7 +2825,7 @@ class DSGRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3039,7 +3039,7 @@ class KernelClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3183,7 +3183,7 @@ class KernelRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3381,7 +3381,7 @@ class NORMAClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3597,7 +3597,7 @@ class NORMARegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -3838,7 +3838,7 @@ class NewtonClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4048,7 +4048,7 @@ class NewtonRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4277,7 +4277,7 @@ class PegasosClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4507,7 +4507,7 @@ class RBCDClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -4717,7 +4717,7 @@ class RBCDRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5188,7 +5188,7 @@ class SBMDClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5417,7 +5417,7 @@ class SBMDRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5651,7 +5651,7 @@ class SDCAClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -5856,7 +5856,7 @@ class SDCARegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -6068,7 +6068,7 @@ class SIMBAClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -6299,7 +6299,7 @@ class SVRGClassifier(_Classifier):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their
@@ -6529,7 +6529,7 @@ class SVRGRegressor(_Regressor):
     ended_ : str or None
         Why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) -
         f) of its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback",
-        or another stopping rule of the solver: "patience: ..." or "settled: ...".
+        or another stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ...".
     updates_ : tuple
         One dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows
         ``before`` and ``after``, and ``drift``: how many columns have numbers outside their

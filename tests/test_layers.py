@@ -357,7 +357,8 @@ def test_files_are_short():
 
 def test_workers_do_not_pay_for_heavy_packages():
     code = (
-        "import sys, distkern.solvers.csvrg, distkern.data.dataset, distkern.passes\n"
+        "import sys, distkern.solvers.csvrg, distkern.data.dataset, distkern.passes, distkern.model.value\n"
+        "import distkern.runs.drift, distkern.runs.evaluation, distkern.runs.sources\n"
         "heavy = {'sklearn', 'pandas', 'numba', 'pyarrow', 'rich', 'click', 'scipy'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -45,8 +45,13 @@ _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
 #: ratio to the loss of the machine beside it above which an exact machine is not searched further, and ratio
-#: to the best exact machine above which its width is not searched
-_FAR, _NEAR = 1.1, 1.2
+#: to the best exact machine above which its width is not searched; most kinds whose width is
+_FAR, _NEAR, _WALKED = 1.1, 1.2, 2
+
+
+def as_delivered(setting: MachineSetting, rows: SampleRows) -> MachineSetting:
+    """A setting of a ridge machine with about the ridge that its own loss needs, on so many rows."""
+    return replace(setting, ridge=setting.ridge * _curvature(rows))
 
 
 def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int) -> TriedMachine:
@@ -55,7 +60,7 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
     Parameters
     ----------
     folds : the rows by which the ridge is found
-    setting : whose ridge is that of a ridge machine, where the walk begins
+    setting : where the walk begins
     n_centres : landmarks, at most
     most : rows that are learned from
 
@@ -63,44 +68,63 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
     -------
     the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows
     """
-    learned = folds[0].learned
-    first = setting.ridge * _curvature(learned)
+    return beside_fewer(folds, setting, n_centres, most, n_centres)[0]
+
+
+def beside_fewer(
+    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int, n_few: int
+) -> tuple[TriedMachine, TriedMachine]:
+    """The machine of :func:`over_centres`, and that of the same ridge over the first ``n_few`` centres."""
     walking = [fold.delivered(setting, n_centres, most) for fold in folds]
-    size = min(learned.n_rows, most), walking[0][0].learned.shape[1] - 1
+    n_functions = walking[0][0].learned.shape[1] - 1
+    size = min(folds[0].learned.n_rows, most), n_functions
     tried: dict[int, TriedMachine] = {}
 
     def at(move: int) -> TriedMachine:
         if move not in tried:
-            one = replace(setting, ridge=first * _FACTOR**move, size=size)
+            one = replace(setting, ridge=setting.ridge * _FACTOR**move, size=size)
             tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
         return tried[move]
 
     walk(at, (1, -1))
-    return smoothest(tried.values())
+    found = smoothest(tried.values())
+    if n_few >= n_functions:
+        return found, found
+    few = [_losses(machines.of_first(n_few), asked, found.setting.ridge) for machines, asked in walking]
+    return found, TriedMachine(found.setting, np.concatenate(few))
 
 
 def on_more(
-    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, parts: Sequence[SampleRows] = ()
+    folds: Sequence[Fold],
+    walked: TriedMachine,
+    n_known: int,
+    n_centres: int,
+    parts: Sequence[SampleRows] = (),
 ) -> tuple[TriedMachine, list[TriedMachine]]:
     """The machine that :func:`over_centres` has found, learned from all rows of the folds.
+
+    Parameters
+    ----------
+    n_known : number of first folds whose rows ``walked`` has already learned from
 
     Returns
     -------
     its losses on the rows that the folds hold out; and on each of some ``parts``, of rows that the first
     fold has not learned from
     """
-    everything: list[list[Array]] = []
-    for number, fold in enumerate(folds):
+    setting, losses = walked.setting, [walked.losses] if n_known else []
+    there: list[TriedMachine] = []
+    for number, fold in enumerate(folds[n_known:]):
         asked = [fold.asked, *(parts if number == 0 else ())]
         machines, _ = fold.beside(fold.learned, SampleRows.joined(asked)).delivered(setting, n_centres)
+        setting = replace(setting, size=(folds[0].learned.n_rows, machines.learned.shape[1] - 1))
         ends = np.cumsum([part.n_rows for part in asked])[:-1]
         decisions = np.split(machines.decisions(setting.ridge), ends)
         scored = [(Likelihood(part), own) for part, own in zip(asked, decisions, strict=True)]
-        everything.append([by_group(part.scores(own), part.group_keys) for part, own in scored])
-    size = folds[0].learned.n_rows, machines.learned.shape[1] - 1
-    setting = replace(setting, size=size)
-    found = TriedMachine(setting, np.concatenate([own[0] for own in everything]))
-    return found, [TriedMachine(setting, own) for own in everything[0][1:]]
+        own = [by_group(part.scores(own), part.group_keys) for part, own in scored]
+        losses.append(own[0])
+        there += [TriedMachine(setting, one) for one in own[1:]]
+    return TriedMachine(setting, np.concatenate(losses)), there
 
 
 def exact(
@@ -115,8 +139,8 @@ def exact(
 ) -> TriedMachine:
     """The best of some exact machines, with the best width and C for its own loss.
 
-    Each has its width searched, since the rows of the rungs may be too few to show how narrow kernels must
-    be, and then the best of them its C.
+    The best two have their widths searched, since the rows of the rungs may be too
+    few to show how narrow kernels must be, and then the best of them its C.
 
     Parameters
     ----------
@@ -125,7 +149,8 @@ def exact(
     most : rows that are learned from
     solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs ridge
         machines find the widths, and these machines C
-    beside : a machine over the same held-out rows. Settings that begin far above it are not searched
+    beside : a machine over the same held-out rows. Where all settings begin worse than it by more than
+        chance, they are not searched further
     is_wide, has_costs : whether other widths, and other C, are tried
     """
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
@@ -149,14 +174,22 @@ def exact(
         # kernels that are far too wide are all as bad, and no small step shows a gain
         return best([at(setting), at(setting, width=_WIDTH_FACTOR**-2)])
 
-    def is_far(setting: MachineSetting) -> bool:
-        first = at(setting)
-        return beside is not None and first.score > _FAR * beside.score and is_better(beside, first)
+    def is_far(found: TriedMachine) -> bool:
+        if own is not solve or beside is None or found.score <= _FAR * beside.score:
+            return False
+        return is_better(beside, found)
 
-    found = best([at(setting) for setting in settings])
-    if is_wide and (starts := [begun(setting) for setting in settings if not is_far(setting)]):
-        near = [one for one in starts if one.score <= _NEAR * best(starts).score]
+    def ranked(tried: Iterable[TriedMachine]) -> list[TriedMachine]:
+        return sorted(tried, key=lambda one: one.score)
+
+    first = ranked(at(setting) for setting in settings)
+    found = first[0]
+    if is_wide:
+        starts = ranked(begun(one.setting) for one in first if one.score <= _NEAR * found.score)
+        near = [] if is_far(starts[0]) else starts[:_WALKED]
         found = best([found, *(walk(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
+    if is_far(found):
+        return found
     if own is not solve:
         # the best C of ridge machines is another one
         tried.clear()

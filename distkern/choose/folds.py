@@ -29,7 +29,7 @@ from distkern.maths.maps.mapping import MapChoice, RowMap
 #: weights of |f|^2 against the sum of the losses of rows of weight 1
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: rows of machines over centres, rows of metrics, number of centres
-CENTRE_ROWS, _METRIC_ROWS, _CENTRES = 3000, 1500, 384
+CENTRE_ROWS, _METRIC_ROWS, CENTRES = 3000, 1500, 384
 _LEAST_CENTRES = 64
 
 
@@ -81,22 +81,29 @@ class TriedMachine(TriedSetting[MachineSetting]):
 
 
 class Fold:
-    """Rows to learn from and rows that are held out, with the maps that were learned from the first."""
+    """Rows to learn from and rows that are held out, with the maps that were learned from the first.
 
-    def __init__(self, learned: SampleRows, asked: SampleRows) -> None:
-        self.learned, self.asked = learned, asked
+    Parameters
+    ----------
+    first : another fold of the same rows, which has looked for interactions
+    """
+
+    def __init__(self, learned: SampleRows, asked: SampleRows, first: Fold | None = None) -> None:
+        self.learned, self.asked, self._first = learned, asked, first
         self._maps: dict[MapChoice, RowMap] = {}
         # settings of one map follow each other
         self._last: tuple[tuple[MapChoice, int], tuple[RowMap, SampleRows, SampleRows]] | None = None
 
     @cached_property
     def interacting(self) -> NDArray[np.intp]:
-        """The columns that metrics of interactions start from."""
+        """The columns that metrics of interactions start from, those of the first fold on others too."""
+        if self._first is not None:
+            return self._first.interacting
         return interacting_columns(self.learned.features, self.learned.targets)
 
     def beside(self, learned: SampleRows, asked: SampleRows) -> Fold:
         """Other rows, with the maps that were learned here."""
-        fold = Fold(learned, asked)
+        fold = Fold(learned, asked, self)
         fold._maps = self._maps
         return fold
 
@@ -123,7 +130,7 @@ class Fold:
     ) -> list[TriedMachine]:
         """Machines over the first rows as centres; without ``n_centres``, a quarter of the rows."""
         n_learned = min(n_rows, self.learned.n_rows)
-        size = min(n_centres or max(_LEAST_CENTRES, min(_CENTRES, n_learned // 4)), n_learned)
+        size = min(n_centres or max(_LEAST_CENTRES, min(CENTRES, n_learned // 4)), n_learned)
         found: list[TriedMachine] = []
         for choice, kernels in groupby(pairs, lambda pair: pair[0]):
             mapping, learned, asked = self.mapped(choice, n_rows)

@@ -14,48 +14,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose import finalists
-from distkern.choose.choice import best as _best
-from distkern.choose.choice import best_of_each, is_better, not_worse
+from distkern.choose import finalists, rungs
+from distkern.choose.choice import best, best_of_each, is_better, not_worse
 from distkern.choose.finalists import Solve
-from distkern.choose.folds import CENTRE_ROWS, RIDGES, Fold, MachineSetting, TriedMachine, joined
+from distkern.choose.folds import CENTRE_ROWS, CENTRES, Fold, MachineSetting, TriedMachine, joined
+from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.choices import Compared
 from distkern.core.progress import at_step
-from distkern.core.types import Floats
-from distkern.maths.maps.interactions import MOST_COLUMNS
 from distkern.maths.maps.mapping import MapChoice, RowMap
-from distkern.maths.maps.metric import MetricKind
-from distkern.maths.maps.transform import TransformKind
 
 #: pairs of rows to learn from and rows that are held out, all rows near some in the coordinates of a map
 Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
 
-#: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
-MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
-LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
-#: kernels that are tried; the first ``_COARSE`` are tried with all maps, since the best map depends on them
-KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
-#: weights of |f|^2 for exact machines of real targets, which may have little noise
-REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
-#: rounds of a metric but whole ones, which fit few rows too closely in more than one
-_ROUNDS = 2
 #: the map of linear machines, unless their columns are scaled already
 STANDARD = MapChoice("standard")
-#: rows of the exact machines, rows on which their settings are chosen, centres of machines on all rows
-EXACT_ROWS, LADDER_ROWS, _LANDMARKS = 4000, 1000, 1024
-#: most columns for whole metrics, for diagonal ones, and for distances in the 1-norm
-_FULL_COLUMNS, _DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
-#: widths that are tried, the widest first, of whose kernel values those of the others are powers
-_WIDTHS = (3.0, 1.0, 1 / 3)
+#: rows of the exact machines, centres of machines on all rows
+EXACT_ROWS, _LANDMARKS = 4000, 1024
 #: factors of the best width over centres (exact kernels are narrower) and of others, and of the best ridge
 _NARROWER, _AROUND, _SHARPER = (1.0, 0.5), (3.0, 1.0, 0.5), (1.0, 0.1)
-#: maps whose kernels and widths are tried, and maps that have the second kernel on all rows; rows by which
-#: all maps are tried first
-_BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
+#: share of the constants' loss below which classes are nearly apart, and losses of margins may do better than
+#: likelihoods
+_APART = 0.2
 #: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
 #: there are at most 5,000 rows; and that number of rows
 _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
@@ -82,7 +65,7 @@ class LadderResult:
     ----------
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
-    expected : the losses that the chosen one is expected to have when it has learned from all rows
+    expected : the losses that this one is expected to have when it has learned from all rows
     rungs : the best of each rung, the cheapest first, and the finalists
     """
 
@@ -93,9 +76,9 @@ class LadderResult:
 
     @property
     def compared(self) -> tuple[Compared, ...]:
-        """The rungs, as they are kept and told."""
-        told = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
-        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in told)
+        """The rungs as the model keeps them."""
+        rows = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
+        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in rows)
 
 
 def climb(
@@ -114,22 +97,26 @@ def climb(
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
     1. Linear machines.
-    2. Machines over centres: every transform of the columns with every metric, that of interactions where
-       columns show some, and two kernels on 1,000 rows of the first part. What leads goes on to all parts,
-       3,000 rows and 384 centres, then the best two of these maps with all kernels and widths. Nothing goes
+    2. Ridge machines over centres: every transform of the columns with every metric (interactions where
+       columns show some) on 1,000 rows of the first part, then the maps that lead with two kernels on 3,000
+       rows and 384 centres, then the best two of these with all kernels and widths on all parts. Nothing goes
        on that is worse than the best by more than chance.
-    3. On the first part, exact machines of 1,000 rows with the best of these maps (and with the best diagonal
+    3. Linear machines and those over centres, with the loss that is delivered
+       (:mod:`distkern.choose.finalists`): the kernels over 384 centres, and the best one over
+       1,024. Exact machines follow only if they can be better: if the same machine over fewer centres loses
+       more, by a standard error and a hundredth, here or exact on 1,000 rows; or if classes are nearly apart,
+       where margins may do better than likelihoods. Where noise rules they would take half of all work and
+       gain nothing. Nor do they follow where all rows may be centres, or for more than 1,024 columns.
+    4. On the first part, exact ridge machines of 1,000 rows with the best map (and with the best diagonal
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
-       stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
-       more functions gain. This rung is left out where all rows may be centres, and for more than 1,024
-       columns. Exact machines that gain nothing here are no finalists where all rows are up to 5,000.
-    4. Finalists, trained as they would be delivered (:mod:`distkern.choose.finalists`): linear machines and
-       those over centres, on all rows of all parts, and the best two exact machines. These learn from the
-       same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
-       each other than in a sample: exact machines then learn from all rows ``around`` some rows, and are
-       compared with the machine over centres on rows held out there. Without these rows, exact ridge
-       machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their rung
-       become finalists. Settings are searched on up to ``exact_rows``.
+       stand machines over as few of their rows as 1,024 centres are of all rows, in the root: what more
+       functions gain. Exact machines that gain nothing here are no finalists where all rows are up to 5,000.
+    5. Finalists on all rows of all parts: the best machine over centres, and the best exact machines. These
+       learn from the same rows if one cell has room for them. More rows are divided into cells, in which rows
+       are nearer to each other than in a sample: exact machines then learn from all rows ``around`` some
+       rows, and are compared with the machine over centres on rows held out there. Without these rows, exact
+       ridge machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their
+       rung become finalists. Settings are searched on up to ``exact_rows``.
 
     The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
     the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
@@ -147,52 +134,44 @@ def climb(
     solve : see :func:`~distkern.choose.finalists.exact`
     around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample
     """
-    everything = [_fold(rows, *part, seed) for part in parts]
+    everything = _folds(rows, parts, seed)
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
-    n_learned = folds[0].learned.n_rows
+    n_learned, n_outputs = folds[0].learned.n_rows, rows.targets.shape[1]
+    walk_rows = max(rungs.LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
     at_step("linear machines", 0, 5)
-    straight = _best(joined([fold.straight(straight_map) for fold in folds]))
+    straight = best(joined([fold.straight(straight_map) for fold in folds]))
     at_step("kernels at centres", 1, 5)
-    tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
-    smooth = _best(tried)
-    rungs, kinds = [straight, smooth], list[TriedMachine]()
-    wanted = [one.setting for one in rungs if one.score <= _NEAR * min(straight.score, smooth.score)]
-    leading = _of_every_metric(tried)
-    first = _first_exact(leading)
-    is_narrow = rows.features.shape[1] <= _DIAGONAL_COLUMNS
-    if is_narrow and _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
-        alone = folds[:1]
-        at_step("exact machines", 2, 5)
-        found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
-        exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
-        if all((one.map, one.kernel) != (few.setting.map, few.setting.kernel) for one in wanted):
-            wanted.append(few.setting)
-        if exact.score <= _ABOUT * few.score:
-            others = [choice for choice in leading if choice not in first]
-            found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
+    tried, leading = rungs.over_centres(folds, maps or rungs.maps_that_differ(rows.features), rungs.KERNELS)
+    smooth = best(tried)
+    at_step("finalists at centres", 2, 5)
+    some = finalists.walked(everything)
+    walks, goes_on = _walks(some, straight, tried, walk_rows, n_rows)
+    leaders, kinds = [straight, smooth], list[TriedMachine]()
+    are_few = _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned
+    is_narrow = rows.features.shape[1] <= rungs.DIAGONAL_COLUMNS
+    if is_narrow and are_few and (goes_on or _is_worth(*_probe(folds[0], smooth, n_rows))):
+        at_step("exact machines", 3, 5)
+        found, few = _exact_rung(folds[0], leading, smooth, n_rows)
+        if all((one.map, one.kernel) != (few.setting.map, few.kernel) for one in (w.setting for w in walks)):
+            begun = finalists.as_delivered(few.setting, folds[0].learned)
+            walks.append(finalists.over_centres(some, begun, _LANDMARKS, walk_rows))
         # 1,000 rows say little of many more
         enough = _GAINS if n_rows <= _NOT_MANY else _ABOUT
-        if _best(found).score <= enough * few.score:
-            kinds = _best_of_each_kind(found)
-        rungs += [few, _best(found)]
-    some = finalists.walked(everything)
-    n_outputs = rows.targets.shape[1]
-    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
-    at_step("finalists at centres", 3, 5)
+        if best(found).score <= enough * few.score:
+            kinds = rungs.best_of_each_kind(found)
+        leaders += [few, best(found)]
     # the simpler one of those that cannot be told apart
-    walked = finalists.first_near(
-        [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
-    )
+    walked = finalists.first_near(walks)
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
     arena = everything
     if not is_dense:
         arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
     near = [] if is_dense else [one.asked for one in arena]
-    inexact, there = finalists.on_more(everything, walked.setting, _LANDMARKS, near)
+    n_known = len(some) if n_learned <= walk_rows and not near else 0
+    inexact, there = finalists.on_more(everything, walked, n_known, _LANDMARKS, near)
     expected = _of_all(walked, inexact, n_rows)
     worth = _WORTH * math.sqrt(_enrichment(rows))
-    finalist: TriedMachine | None = None
-    gained = False
+    finalist, gained = inexact, False
     at_step("exact finalists", 4, 5)
     if kinds and arena:
         some = finalists.walked(arena)
@@ -205,21 +184,57 @@ def climb(
                 gained = _is_worth(_of_all(few, finalist, n_rows), expected, worth)
             else:
                 gained = _is_worth(finalist, joined([[one] for one in there])[0], worth)
-        if gained and not is_dense:
-            # rows near some are no sample of all rows
-            expected = finalists.exact_on(everything[:1], finalist, cell_rows, solve)
-            if expected.setting.size[0] >= _MORE * walk_rows:
-                few = finalists.exact_on(everything[:1], finalist, walk_rows, solve)
-                expected = _of_all(few, expected, n_rows)
-        elif gained:
-            expected = _of_all(few, finalist, n_rows)
     elif kinds:
-        finalist = _best(_of_more_rows(alone, found, exact_rows))
-        over_few = _over_few(alone, smooth, finalist, exact_rows, n_rows)
-        gained = _is_worth(finalist, _best([over_few, smooth, straight]), worth)
-        expected = finalist if gained else expected
-    rungs += [inexact] if finalist is None else [finalist, inexact]
-    return LadderResult(finalist if finalist and gained else inexact, inexact, expected, tuple(rungs))
+        finalist = best(_of_more_rows(folds[:1], found, exact_rows))
+        over_few = _over_few(folds[0], smooth, finalist, exact_rows, n_rows)
+        gained = _is_worth(finalist, best([over_few, smooth, straight]), worth)
+    leaders += [inexact] if finalist is inexact else [finalist, inexact]
+    return LadderResult(finalist if gained else inexact, inexact, expected, tuple(leaders))
+
+
+def _walks(
+    folds: Sequence[Fold], straight: TriedMachine, tried: Sequence[TriedMachine], walk_rows: int, n_rows: int
+) -> tuple[list[TriedMachine], bool]:
+    """The finalists that are no exact machines, and whether exact machines may be better.
+
+    Kernels are compared over few centres with the loss that is delivered, and the best one gets all centres.
+    Exact machines have all functions. So more of them must be worth something: all centres beside 384, or as
+    few as they are of all rows. Or another loss must be, which may do better where classes are nearly apart.
+    """
+    kernels = best_of_each(tried, lambda one: one.kernel.name)
+    least = _NEAR * min(straight.score, kernels[0].score)
+
+    def walked(one: TriedMachine) -> TriedMachine:
+        begun = finalists.as_delivered(one.setting, folds[0].learned)
+        return finalists.over_centres(folds, begun, CENTRES, walk_rows)
+
+    walks = [walked(straight)] if straight.score <= least else []
+    if kernels[0].score > least:
+        return walks, False
+    first = best([walked(one) for one in kernels if one.score <= least])
+    n_few = min(CENTRES, _n_centres(first.setting.size[0], n_rows))
+    more, few = finalists.beside_fewer(folds, first.setting, _LANDMARKS, walk_rows, n_few)
+    return [*walks, more], _is_worth(more, few) or more.score < _APART * _of_constants(folds)
+
+
+def _probe(fold: Fold, smooth: TriedMachine, n_rows: int) -> tuple[TriedMachine, TriedMachine]:
+    """The exact machine of few rows with the best map and kernel over centres, and that over few of them."""
+    kinds = [replace(smooth.kernel, width=1.0)]
+    found = rungs.exact([fold], [smooth.setting.map], kinds, smooth.kernel.width, _NARROWER)
+    return best(found), _over_few(fold, smooth, smooth, rungs.LADDER_ROWS, n_rows)
+
+
+def _exact_rung(
+    fold: Fold, leading: Sequence[MapChoice], smooth: TriedMachine, n_rows: int
+) -> tuple[list[TriedMachine], TriedMachine]:
+    """Exact machines of few rows, and the best one over as few of these as there will be of all rows."""
+    first = rungs.first_exact(leading)
+    found = rungs.exact([fold], first, rungs.KERNELS, smooth.kernel.width, _NARROWER)
+    few = _over_few(fold, smooth, best(found), rungs.LADDER_ROWS, n_rows)
+    if best(found).score <= _ABOUT * few.score:
+        others = [choice for choice in leading if choice not in first]
+        found += rungs.exact([fold], others, rungs.KERNELS, smooth.kernel.width, _NARROWER)
+    return found, few
 
 
 def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
@@ -229,42 +244,43 @@ def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetti
     """
     near = [one for one in kinds if one.score <= _NEAR * kinds[0].score]
     of_kernels = best_of_each(near if is_dense else kinds, lambda one: one.kernel.name)
-    return list(dict.fromkeys(one.setting for one in [*near[:_BEST_MAPS], *of_kernels]))
+    return list(dict.fromkeys(one.setting for one in [*near[: rungs.BEST_MAPS], *of_kernels]))
 
 
-def _fold(rows: SampleRows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
-    return Fold(rows.part(np.random.default_rng(seed).permutation(learned)), rows.part(asked))
+def _of_constants(folds: Sequence[Fold]) -> float:
+    """The mean loss of constants on classes; 0 for real targets, since all machines share their loss."""
+    if folds[0].learned.codes is None:
+        return 0.0
+    asked = Likelihood(SampleRows.joined([fold.asked for fold in folds]))
+    return float(asked.scores(asked.constants + np.zeros_like(asked.wanted)).mean())
 
 
-def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
-    """The maps whose exact machines say whether these are worth more rows: the first.
-
-    Narrow kernels of a few columns are as good over centres as exact, which says nothing of kernels of all
-    columns: a metric of interactions has the first diagonal one beside it.
-    """
-    first, *others = leading
-    beside = [one for one in others if one.metric == "diagonal"] if first.metric == "interactions" else []
-    return [first, *beside[:1]]
+def _folds(
+    rows: SampleRows, parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]], seed: int
+) -> list[Fold]:
+    found: list[Fold] = []
+    for learned, asked in parts:
+        order = np.random.default_rng(seed).permutation(learned)
+        found.append(Fold(rows.part(order), rows.part(asked), found[0] if found else None))
+    return found
 
 
 def _of_more_rows(folds: Sequence[Fold], found: list[TriedMachine], most: int) -> list[TriedMachine]:
     """The exact machines of few rows that lead, with up to so many rows where there are more."""
-    if folds[0].learned.n_rows <= LADDER_ROWS:
+    if folds[0].learned.n_rows <= rungs.LADDER_ROWS:
         return found
     own = [
         (one.setting.map, one.kernel, [one.setting.ridge * share for share in _SHARPER])
-        for one in _leaders(found)
+        for one in rungs.leaders(found)
     ]
     return [one for setting in own for one in joined([fold.over_all_rows(*setting, most) for fold in folds])]
 
 
-def _over_few(
-    folds: Sequence[Fold], smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int
-) -> TriedMachine:
+def _over_few(fold: Fold, smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int) -> TriedMachine:
     """The best machine over as few of so many rows as 1,024 centres are of all, with the map of ``exact``."""
-    n_centres = _n_centres(min(folds[0].learned.n_rows, most), n_rows)
+    n_centres = _n_centres(min(fold.learned.n_rows, most), n_rows)
     around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
-    return _best(joined([fold.over_centres(around, most, n_centres) for fold in folds]))
+    return best(fold.over_centres(around, most, n_centres))
 
 
 def _n_centres(n_learned: int, n_rows: int) -> int:
@@ -299,18 +315,14 @@ def choose_exact(
     is_wide : whether the kernels' widths are searched, or else as they are
     parts, n_rows, exact_rows, cell_rows, solve, around : as of :func:`climb`
     """
-    everything = [_fold(rows, *part, seed) for part in parts]
-    fold, leaders, width = everything[0], list(maps), 1.0
+    everything = _folds(rows, parts, seed)
+    fold, leading, width = everything[0], list(maps), 1.0
     if len(maps) > 1 or is_wide:
-        tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
-        leaders = _of_every_metric(tried)
-        width = _best(tried).kernel.width if is_wide else 1.0
+        tried, leading = rungs.over_centres([fold], maps, kernels, rungs.WIDTHS if is_wide else (1.0,))
+        width = best(tried).kernel.width if is_wide else 1.0
     factors = _AROUND if is_wide else (1.0,)
-    kinds = _best_of_each_kind(_exact([fold], leaders, kernels, width, factors, ridges))
-    arena, is_dense = (
-        everything,
-        fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + _FEW_ROWS,
-    )
+    kinds = rungs.best_of_each_kind(rungs.exact([fold], leading, kernels, width, factors, ridges))
+    arena, is_dense = everything, _is_dense(fold, rows, n_rows, cell_rows)
     if around is not None and not is_dense:
         arena = _neighbourhoods(fold, kinds[0], exact_rows, around) or everything
     some = finalists.walked(arena)
@@ -321,7 +333,7 @@ def choose_exact(
 
 def _is_dense(fold: Fold, rows: SampleRows, n_rows: int, cell_rows: int) -> bool:
     """Whether rows of the sample are about as near each other as those of a cell."""
-    return fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + _FEW_ROWS
+    return fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + rungs.LADDER_ROWS
 
 
 def _neighbourhoods(fold: Fold, best: TriedMachine, exact_rows: int, around: Around) -> list[Fold]:
@@ -341,120 +353,9 @@ def best_map(
     maps : those that are tried, the simplest first
     """
     learned, asked = part
-    tried = _over_centres([Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
+    tried, _ = rungs.over_centres([Fold(rows.part(learned), rows.part(asked))], maps, rungs.KERNELS[:1])
     found = best_of_each(tried, lambda one: one.setting.map)
     return min((one.setting.map for one in not_worse(found)), key=maps.index)
-
-
-def _over_centres(
-    folds: Sequence[Fold],
-    maps: Sequence[MapChoice],
-    kernels: Sequence[Kernel],
-    widths: Sequence[float] = _WIDTHS,
-) -> list[TriedMachine]:
-    """The second rung: all maps with two kernels of their own width, then the best with all.
-
-    With many maps the best one of each kind of metric goes on too. Metrics of interactions are left out where
-    no columns show any.
-    """
-    n_features = folds[0].learned.features.shape[1]
-    if any(choice.metric == "interactions" for choice in maps) and not len(folds[0].interacting):
-        maps = [choice for choice in maps if choice.metric != "interactions"] or maps
-    coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
-    if len(maps) > _SOME_MAPS and (folds[0].learned.n_rows > 2 * _FEW_ROWS or len(folds) > 1):
-        some = _of_every_metric(folds[0].over_centres(coarse, _FEW_ROWS), _SOME_MAPS)
-        coarse = [(choice, kernel) for choice in some for kernel in kernels[:_COARSE]]
-    tried = joined([fold.over_centres(coarse) for fold in folds])
-    fine = [
-        (choice, kernel)
-        for choice in leading_maps(tried)
-        for kernel in _suited(n_features, choice, kernels, widths)
-        if (choice, kernel) not in coarse
-    ]
-    return tried + joined([fold.over_centres(fine) for fold in folds])
-
-
-def _exact(
-    folds: Sequence[Fold],
-    maps: Sequence[MapChoice],
-    kernels: Sequence[Kernel],
-    width: float,
-    factors: Sequence[float],
-    ridges: Sequence[float] | None = None,
-) -> list[TriedMachine]:
-    """Exact machines on few rows with multiples of one width.
-
-    The first of each kind of kernel takes all ridges, and each other those beside the best one of the
-    machine before it.
-    """
-    first = folds[0].learned
-    given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
-    found: list[TriedMachine] = []
-    beside: dict[str, Sequence[float]] = {}
-    for choice in maps:
-        for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
-            some = beside.get(kernel.name, given)
-            tried = joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
-            found += tried
-            place = given.index(_best(tried).setting.ridge)
-            beside[kernel.name] = given[max(place - 1, 0) : place + 2]
-    return found
-
-
-def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
-    """The maps that suit ``n_features`` columns, the simplest first."""
-    metrics: list[MetricKind] = ["none"]
-    if n_features <= _DIAGONAL_COLUMNS:
-        metrics.append("diagonal")
-    if n_features <= min(full_columns, MOST_COLUMNS):
-        metrics.append("interactions")
-    if n_features <= full_columns:
-        metrics.append("full")
-    transforms: list[TransformKind] = ["none", "standard", "normal"]
-    if n_features > _FULL_COLUMNS:
-        transforms.pop()
-    return [
-        MapChoice(transform, metric, 1 if metric == "full" else _ROUNDS)
-        for metric in metrics
-        for transform in transforms
-    ]
-
-
-def _maps_that_differ(features: Floats) -> list[MapChoice]:
-    """The maps that suit the columns: of two values, "normal" makes what "standard" does but for the unit."""
-    known = maps_of(features.shape[1])
-    is_end = (features == features.min(axis=0)) | (features == features.max(axis=0))
-    return [one for one in known if one.transform != "normal"] if is_end.all() else known
-
-
-def _suited(
-    n_features: int, choice: MapChoice, kernels: Sequence[Kernel], widths: Sequence[float]
-) -> list[Kernel]:
-    """Kernels of these times their own width; of several none in the 1-norm of mixed or of many columns."""
-    is_slow = n_features > _CITY_BLOCK_COLUMNS or choice.is_full
-    kinds = [kind for kind in kernels if kind.name != LAPLACIAN.name or not is_slow] or list(kernels)
-    return [replace(kind, width=kind.width * width) for kind in kinds for width in widths]
-
-
-def leading_maps(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
-    """The maps of the best settings, without those that are worse than the first by more than chance."""
-    return [one.setting.map for one in _leaders(tried, n_maps)]
-
-
-def _of_every_metric(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
-    """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
-    of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
-    return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
-
-
-def _best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
-    """The best setting of each map and kernel, the best first."""
-    return best_of_each(tried, lambda one: (one.setting.map, one.kernel.name))
-
-
-def _leaders(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[TriedMachine]:
-    """The best settings of each of these maps."""
-    return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
 def _of_all(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -131,6 +132,12 @@ class RidgePath:
         self.coefficients = np.zeros((self.learned.shape[1], self.likelihood.n_outputs))
         self.coefficients[-1] = self.likelihood.constants
 
+    def of_first(self, n_features: int) -> RidgePath:
+        """Machines over the first features, which depend on the first centres alone: the factor of the
+        centres' kernel matrix is triangular."""
+        kept = np.r_[:n_features, -1]
+        return RidgePath(self.learned[:, kept], self.asked[:, kept], self.likelihood)
+
     def decisions(self, ridge: float) -> Array:
         """Decision values (n_asked, k) of held-out rows by the machine with this ridge."""
         self._descend(ridge)
@@ -188,7 +195,7 @@ def _times(matrix: Floats, values: Array) -> Array:
 
 def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
     """g -> (Z' diag(curvatures) Z + diag(regulariser))^-1 g."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor
 
     matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
     for start in range(0, len(rows), _STRIP):
@@ -200,12 +207,24 @@ def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[A
         # sums of single precision may be rounding in some directions, and the matrix only preconditions
         matrix[diagonal] += least * mean
         try:
-            factor = cho_factor(matrix)
+            factor, _ = cho_factor(matrix, lower=True)
         except LinAlgError:
             continue
-        return lambda right: np.asarray(cho_solve(factor, right))
+        return partial(_solved, factor)
     scales = 1.0 / matrix.diagonal()
     return lambda right: scales[:, None] * right
+
+
+def _solved(factor: Array, right: Array) -> Array:
+    """The solution (m, k) for a lower triangular factor."""
+    from scipy.linalg import cho_solve, get_blas_funcs
+
+    if right.shape[1] > 1:
+        return np.asarray(cho_solve((factor, True), right))
+    # which for a single vector is several times as fast
+    (substitute,) = get_blas_funcs(("trsv",), (factor,))
+    forth = substitute(factor, right[:, 0], lower=True)
+    return np.asarray(substitute(factor, forth, lower=True, trans=1)[:, None])
 
 
 def _conjugate_gradients(

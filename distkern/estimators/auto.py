@@ -136,7 +136,7 @@ class ChoosingRecipe(Recipe):
         notes = [f"algorithm: {taken.description}, because {chosen.because}"]
         # other settings, or weights of classes, make another machine than the one that was judged
         expected = None if given or self.settings.given.get("class_weight") is not None else chosen.expected
-        if expected is not None and chosen.name != "cells":
+        if expected is not None:
             notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
         by = ChosenBy(self.name, self.params, self.estimator, chosen.because, self.unlike(machine), expected)
         recipe = replace(recipe, chosen=by, notes=tuple(notes), candidates=chosen.compared)
@@ -246,12 +246,13 @@ class ChoosingRecipe(Recipe):
         found = arena.climb(MapChoice("none") if keeps else STANDARD)
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         instead, expected = self._settings(found.inexact.setting, data), None
+        if found.chosen.setting.kind == "exact":
+            # cells hold out rows of their own
+            settings = self._settings(found.chosen.setting, data)
+            return Candidate("cells", settings, because, found.compared, instead)
         if source.n_rows <= KNOWN * sample.rows.n_rows:
             expected = sample.variance * found.expected.score, sample.variance * found.expected.error
-        if found.chosen.setting.kind != "exact":
-            return Candidate("newton", instead, because, found.compared, expected=expected)
-        settings = self._settings(found.chosen.setting, data)
-        return Candidate("cells", settings, because, found.compared, instead, expected)
+        return Candidate("newton", instead, because, found.compared, expected=expected)
 
     def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes

@@ -65,6 +65,8 @@ class Fence:
     def check(self) -> None:
         """Raise :class:`FencedError` if the claim is lost."""
         latest = newest(self.folder)
+        if latest == 0 and (self.folder.parent / "model.json").is_file():
+            raise FencedError(f"another driver has finished the run in {self.folder.parent}: this one stops")
         if latest == 0:
             raise FencedError(
                 f"the folder {self.folder.parent} was removed or emptied during training: start "
@@ -367,8 +369,8 @@ class JobFolder:
             raise InputError(
                 f"process {pulse.get('pid')} on {pulse.get('host')} is writing to this folder",
                 where=str(self.path),
-                hint="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
-                f"silent for {LOST_SECONDS:.0f} seconds counts as lost",
+                hint="wait for it, stop it there with Ctrl-C, or use another folder; a run on another "
+                f"machine that has been silent for {LOST_SECONDS:.0f} seconds counts as lost",
             )
 
     def refuse_if_driven(self) -> None:
@@ -392,15 +394,20 @@ class JobFolder:
 
 
 def _lives(pulse: Mapping[str, Any]) -> bool:
-    """Return whether a heartbeat comes from an attached run that is still running."""
-    if not pulse.get(ATTACHED) or not is_recent(pulse.get("time"), time.time()):
+    """Return whether a heartbeat comes from an attached run that is still running.
+
+    A known process of this machine counts however long it has been silent: it may be stopped.
+    """
+    if not pulse.get(ATTACHED):
         return False
-    if pulse.get("host") != socket.gethostname():
-        return True
+    recent = is_recent(pulse.get("time"), time.time())
+    born = str(pulse.get("born", ""))
+    if pulse.get("host") != socket.gethostname() or not (recent or born):
+        return recent
     try:
-        return is_running(int(pulse["pid"]), str(pulse.get("born", "")))
+        return is_running(int(pulse["pid"]), born)
     except (KeyError, TypeError, ValueError):
-        return True
+        return recent
 
 
 def problem_here(out: str, token: str, data: str) -> str:

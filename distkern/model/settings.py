@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, Parameter, declared
@@ -102,6 +101,9 @@ class Settings:
         random_state = self.given.get("random_state")
         if isinstance(random_state, (int, np.integer)):
             return int(random_state)
+        # workers, which load models, have no use for it
+        from sklearn.utils import check_random_state
+
         return int(check_random_state(random_state).randint(2**31))
 
     def loss(self) -> AbstractLoss:

@@ -105,7 +105,7 @@ class FittedModel(SavedAs, ABC):
     ended: str | None = fitted(
         'why the fit ended: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of '
         'its minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or another '
-        'stopping rule of the solver: "patience: ..." or "settled: ..."'
+        'stopping rule of the solver: "patience: ...", "settled: ..." or "stuck: ..."'
     )
     updates: tuple[dict[str, Any], ...] = fitted(
         "one dict for each of the last hundred updates: ``number``, ``rows``, the error on these rows "

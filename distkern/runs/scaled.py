@@ -172,7 +172,7 @@ def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple
             where=name,
             hint=f"leave {name} out, or give dense rows",
         )
-    from distkern.choose.ladder import maps_of
+    from distkern.choose.rungs import maps_of
 
     known = maps_of(source.n_features) if metric == AUTO else []
     if scale == AUTO:

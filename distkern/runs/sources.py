@@ -15,6 +15,7 @@ from distkern.core.held_out import Keys
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, SparseRows, count_nonzero
 from distkern.core.types import AbstractGroup, AbstractSource, ArrayGroup, Block, GroupOpener, Indices, Reader
+from distkern.data.preparation import Preparation
 from distkern.data.spreads import TILE_BYTES
 
 #: bytes of a block and of a number in single precision
@@ -83,7 +84,7 @@ class ArraySource(AbstractSource):
             found = ArrayGroup(self._block, self._rows(blocks), rows, blocks[0])
             # kept with the transposed copy of its sparse rows
             self._groups[index] = found
-        return partial(_itself, found)
+        return partial(itself, found)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ class _GatheredRows:
         return _GatheredRows, (self(), slice(None), self.index)
 
 
-def _itself(value: Any) -> Any:
+def itself(value: Any) -> Any:
+    """Return the value; picklable."""
     return value
 
 
@@ -181,7 +183,7 @@ class BlockSource(AbstractSource):
         return 2 + -(-2 * features.n_entries // max(self._block.n_rows, 1))
 
     def reader(self, index: int) -> Reader:
-        return partial(_itself, self._block)
+        return partial(itself, self._block)
 
 
 #: tiles in float64 that scaling a block needs
@@ -272,3 +274,16 @@ class ScaledGroup(AbstractGroup):
 def scaled_block(scaling: RowScaling, dtype: np.dtype[Any], block: Block) -> Block:
     """Return a block with scaled rows of ``dtype``."""
     return replace(block, features=scaling.apply_rows(block.features, dtype))
+
+
+def made_block(
+    preparation: Preparation | None, dtype: np.dtype[Any], codes: NDArray[np.int32] | None, block: Block
+) -> Block:
+    """Return a block with the model's features and class codes."""
+    features = block.features
+    if preparation is not None:
+        features = preparation.apply_rows(features, dtype)
+    elif features.dtype != dtype:
+        features = features.astype(dtype)
+    targets = block.targets if codes is None or block.targets is None else codes[block.targets]
+    return replace(block, features=features, targets=targets)

@@ -21,7 +21,6 @@ from distkern.core.sparse import Rows as Features
 from distkern.core.targets import plain_targets
 from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Dataset, Split
-from distkern.data.preparation import Preparation
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
@@ -37,7 +36,7 @@ from distkern.runs.learned import codes_of_labels
 from distkern.runs.persistence import fingerprint_of
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.refusals import refuse_lazy
-from distkern.runs.sources import JoinedRows, ScaledSource
+from distkern.runs.sources import JoinedRows, ScaledSource, itself, made_block
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 
 #: most updates recorded in a model
@@ -322,7 +321,7 @@ class UpdateRows:
     def of_arrays(cls, data: TrainingData, classes: NDArray[Any]) -> UpdateRows:
         """Return arrays whose rows have the model's features, with codes of its classes as labels."""
         if not len(classes):
-            return cls(data.source, _as_it_is, data.class_totals, data.class_largest)
+            return cls(data.source, itself, data.class_totals, data.class_largest)
         totals, largest = np.zeros((2, len(classes)))
         totals[data.classes], largest[data.classes] = data.class_totals, data.class_largest
         made = partial(made_block, None, data.source.dtype, data.classes.astype(np.int32))
@@ -346,23 +345,6 @@ def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
     return np.array(
         [known.index(label) if label in known else -1 for label in plain_labels(labels)], np.int32
     )
-
-
-def made_block(
-    preparation: Preparation | None, dtype: np.dtype[Any], codes: NDArray[np.int32] | None, block: Block
-) -> Block:
-    """Return a block with the model's features and class codes."""
-    features = block.features
-    if preparation is not None:
-        features = preparation.apply_rows(features, dtype)
-    elif features.dtype != dtype:
-        features = features.astype(dtype)
-    targets = block.targets if codes is None or block.targets is None else codes[block.targets]
-    return replace(block, features=features, targets=targets)
-
-
-def _as_it_is(block: Block) -> Block:
-    return block
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -128,7 +127,6 @@ def step_bound(
     operand: Direction,
     d: Array,
     nu: float,
-    decrement: Callable[[Array], float] | None = None,
     left: Array | float = 0.0,
     free: FreeConstant | None = None,
 ) -> Steps[float]:
@@ -138,7 +136,6 @@ def step_bound(
     ----------
     operand : w and d as coefficients of the functions
     d : in the coordinates
-    decrement : g -> g . H^-1 g / 2 for an approximate Hessian, which measures r instead of nu
     left : remaining gradient after the step, g + H d
     free : at w, if the last function is an unregularised constant
     """
@@ -149,11 +146,7 @@ def step_bound(
     if free is not None:
         own = replace(free, balance=np.array(balance))
         residual[-1] = excess
-    if decrement is None:
-        return gap + gradient_bound(nu, residual - metric, coordinates, own)
-    # with an estimate of H, the norm of z is unknown
-    gap += 0.0 if own is None else own.moved(residual[-1])[0]
-    return gap + float(np.einsum("ij,ij->", d, 0.5 * metric - residual)) + decrement(residual)
+    return gap + gradient_bound(nu, residual - metric, coordinates, own)
 
 
 def gap_pass(problem: Problem, operand: Direction | None, footprint: Footprint) -> Reduce[Array]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,11 @@ class Point:
     gradient: Array
     sums: Sums | None
     balance: Array = field(default_factory=partial(np.zeros, (2, 0)))
+
+    def is_lower_than(self, other: Point, dtype: np.dtype[Any]) -> bool:
+        """Whether the objective is lower by more than its rounding, for features of this precision."""
+        rounding = _ROUNDING if dtype.itemsize == 4 else 0.0
+        return self.value < other.value - rounding * abs(other.value)
 
 
 def point_of(nu: float, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
@@ -121,12 +127,14 @@ def descend(
     tolerance: float,
     zero: float,
     decrement: Callable[[Array], float] | None = None,
+    bound: Callable[[Point], float] | None = None,
 ) -> Steps[Descent]:
     """Make at most ``most`` steps, until -g . d / 2 <= ``tolerance`` (``zero`` - f) for the next step d.
 
     -g . d / 2 is the decrease of a parabola whose Hessian is the metric. A ``decrement`` of gradients must
-    also be that small. Each step is one pass unless it is too long; then shorter ones are tried, at the
-    minimum of the cubic through the values and slopes at both ends, and finally steps of the bound alone.
+    also be that small; with a ``bound`` of f - min f at a point, only that. Each step is one pass unless it
+    is too long; then shorter ones are tried, at the minimum of the cubic through the values and slopes at
+    both ends, and finally steps of the bound alone.
     """
     best, steps, passes = start, 0, 0
 
@@ -136,8 +144,8 @@ def descend(
         return (yield from measure(at))
 
     def is_far() -> bool:
-        left = -0.5 * _inner(best.gradient, direction)
-        if decrement is not None:
+        left = -0.5 * _inner(best.gradient, direction) if bound is None else bound(best)
+        if bound is None and decrement is not None:
             left = max(left, decrement(best.gradient))
         return left > tolerance * (zero - best.value)
 

@@ -40,7 +40,7 @@ from distkern.solvers.explicit import AbstractExplicit, FeatureState
 from distkern.solvers.feature_passes import held_out_pass
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, figures_of, zero_outlines
-from distkern.solvers.newton_matrices import SAMPLE_STEPS, NewtonMatrices, Objective
+from distkern.solvers.newton_matrices import PROVING_STEPS, SAMPLE_STEPS, NewtonMatrices, Objective
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.newton_sums import BySums, RowSums
 from distkern.solvers.risk import Risk
@@ -56,7 +56,8 @@ _LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
 _MANY = 1.5
 #: share of the tolerance at which steps end, and multiple of it up to which steps are not damped
 _STEP_TOLERANCE, _NEAR = 0.3, 30.0
-_STUCK = "no step lowers the objective further in the precision of the features: set a larger nu, or tol"
+_STUCK = "stuck: no step lowers the objective further"
+_HINT = "no step is lower in the precision of the features: set a larger nu or tol, or dtype='float64'"
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,10 @@ class Newton(AbstractExplicit[NewtonState]):
     is damped in its own, see :class:`~distkern.maths.bases.coordinates.ColumnCoordinates`. The first stage
     starts at the minimum over the sample and keeps the BFGS corrections from there. Matrices of all rows are
     damped too, from the second stage on, less in each stage and not at all near the minimum. A sample's
-    matrix may overstate H, so the bound is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two
-    stages with samples do not meet the tolerance (one for the square loss), later matrices use all rows if
-    that takes less than 8 passes.
+    matrix may overstate H, in some directions by (1 + (r / |S|)^(1/2))^2: once this times g' H^-1 g / 2 is
+    within the tolerance, up to 20 steps follow until |g|^2 / (2 nu) over all rows is too. If two stages with
+    samples do not meet the tolerance (one for the square loss), later matrices use all rows if that takes
+    less than 8 passes.
 
     The first stage makes one matrix for all outputs: at w = 0 losses of classes have equal curvatures, and
     losses of real targets use the bound of l''. Later stages make k. The square loss has a single Hessian,
@@ -263,14 +265,14 @@ class Newton(AbstractExplicit[NewtonState]):
         )
         return state.with_figures(figures, coefficients=coefficients)
 
-    def finished(self, state: NewtonState) -> bool:
-        return super().finished(state) or self.method.is_stuck(state)
-
     def bound(self, state: NewtonState) -> float:
         return state.upper
 
-    def shortfall(self, state: NewtonState) -> str:
+    def stopped(self, state: NewtonState) -> str:
         return _STUCK if self.method.is_stuck(state) and not self.converged(state) else ""
+
+    def shortfall(self, state: NewtonState) -> str:
+        return _HINT if self.stopped(state) else ""
 
     def figures(self, state: NewtonState) -> dict[str, float]:
         return {"bound": state.upper, "steps": float(state.steps)}
@@ -310,7 +312,6 @@ class ByMatrices(NewtonMatrices):
         matrices, sums, kept = yield from self.summed(objective, at, place, sample)
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
         own = {"sampled": sample is not None, "damping": damping, **kept}
-        overstated = 1.0 if sample is None else schedule.overstated(place)
         if sample is None:
             start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
@@ -325,16 +326,23 @@ class ByMatrices(NewtonMatrices):
         def free(point: Point) -> FreeConstant | None:
             return None if length is None else FreeConstant(risk.loss, length, point.balance, point.value)
 
+        def bound_at(point: Point) -> float:
+            return gradient_bound(self._nu, point.gradient, coordinates, free(point))
+
         # until F - min F <= tol (F(0) - F), by the undamped H
         is_near, undamped = sample is None and (place == 0 or is_quadratic), None
+        asked = False
         if place and not is_quadratic:
             enough = tol * (state.zero - start.value)
             copies = [matrix.copy(order="F") for matrix in matrices]
             undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
-            bound = yield from self.bound(objective, start, undamped, overstated, enough, free(start))
-            if bound <= enough:
-                return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
-            is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
+            left = undamped.decrement(start.gradient)
+            asked = left * (1.0 if sample is None else schedule.overstated(place)) <= enough
+            if sample is None:
+                bound = yield from self.bound(objective, start, undamped, enough, free(start))
+                if bound <= enough:
+                    return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
+                is_near = left <= _NEAR * enough
         # d <- -H^-1 g, by the damped H
         shift, diagonal = 0.0, np.zeros((0, 1))
         if not is_near:
@@ -350,23 +358,26 @@ class ByMatrices(NewtonMatrices):
                 damped.point, zero, metric, SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
             )
             start = yield from objective.point(of_sample.point.at)
-        # w <- w + t d, as often as one H is good for
+        # w <- w + t d, as often as one H is good for; a sample's says that the minimum is near, and only the
+        # gradient over all rows that it is reached
+        proves = asked and sample is not None
         found = yield from descend(
             objective.point,
             start,
             metric,
-            schedule.most_steps,
-            _STEP_TOLERANCE * tol,
+            PROVING_STEPS if proves else schedule.most_steps,
+            (1.0 if proves else _STEP_TOLERANCE) * tol,
             state.zero,
             None if undamped is None else undamped.decrement,
+            bound_at if proves else None,
         )
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
             # near the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
-        if says_all:
-            bound = metric.decrement(found.point.gradient)
-        else:
-            bound = gradient_bound(self._nu, found.point.gradient, coordinates, free(found.point))
+        bound = metric.decrement(found.point.gradient) if says_all else bound_at(found.point)
+        if asked and bound > 0.5 * state.upper and not found.point.is_lower_than(start, problem.dtype):
+            # what is left is rounding
+            found = replace(found, steps=0)
         return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _STRIP_BYTES = 128 * 2**20
 #: a memory limit divided by this bounds a strip
 _STRIPS_OF_LIMIT = 64
-#: most steps on the sample
-SAMPLE_STEPS = 8
+#: most steps on the sample, and with its matrix near the minimum: the pairs that BFGS keeps
+SAMPLE_STEPS, PROVING_STEPS = 8, 20
 #: smallest shift of a matrix as a share of its diagonal, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 
@@ -85,18 +85,12 @@ class NewtonMatrices:
         self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
 
     def bound(
-        self,
-        objective: Objective,
-        at: Point,
-        metric: BoundedMetric,
-        overstated: float,
-        enough: float,
-        free: FreeConstant | None,
+        self, objective: Objective, at: Point, metric: BoundedMetric, enough: float, free: FreeConstant | None
     ) -> Steps[float]:
-        """Bound F(w) - min F from above by Newton's step at w with a matrix ``overstated`` by a factor."""
+        """Bound F(w) - min F from above by Newton's step at w with the matrix of all rows."""
         step = -metric.plain(at.gradient)
         bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, free)
-        decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
+        decrement = -0.5 * float(np.vdot(at.gradient, step))
         # blocks of softmax are no Hessian
         if bound <= enough or decrement > enough or not knows_gaps(self._risk):
             return bound
@@ -107,11 +101,9 @@ class NewtonMatrices:
             Direction(objective.model, objective.coordinates.outward(step)),
             step,
             objective.nu,
-            # the residual of a sample's step is unknown
-            metric.decrement if overstated > 1.0 else None,
             free=free,
         )
-        return min(bound, overstated * of_step)
+        return min(bound, of_step)
 
     def summed(
         self, objective: Objective, at: Array, place: int, sample: RowSample | None

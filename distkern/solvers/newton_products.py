@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -95,6 +96,7 @@ class ByProducts:
             tolerance=self._solver.tol,
             zero=state.zero,
             length=(yield from length_of(problem, model, footprint)),
+            before=state.upper,
         )
         return found, found.point.at, {"sampled": False, "damping": 0.0}
 
@@ -165,6 +167,7 @@ def truncated_step(
     tolerance: float,
     zero: float,
     length: float | None = None,
+    before: float = math.inf,
 ) -> Steps[Descent]:
     """Take a step in the direction of truncated conjugate gradients (Dembo and Steihaug 1983).
 
@@ -177,10 +180,12 @@ def truncated_step(
     tolerance : remaining distance to the minimum as a share of zero - F
     zero : objective of the model 0
     length : see :class:`~distkern.solvers.bounds.FreeConstant`; None without a constant
+    before : the bound at the start
 
     Returns
     -------
-    the descent, with the number of products as ``steps``, 0 if no point in the direction is lower
+    the descent, with the number of products as ``steps``, 0 if no point in the direction is lower by more
+    than rounding
     """
     is_quadratic = model.risk.loss.is_quadratic
     if not len(start.gradient):
@@ -217,7 +222,9 @@ def truncated_step(
             problem, footprint, plain, along, found.step, nu, left=-found.residual, free=free(start)
         )
         bound = min(bound, max(of_step + after.value - start.value, 0.0))
-    return Descent(after, bound, found.products, found.products)
+    is_lower = bound <= max(left, 0.5 * before) or after.is_lower_than(start, problem.dtype)
+    is_rounding = found.gained <= left and not is_lower
+    return Descent(after, bound, 0 if is_rounding else found.products, found.products)
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,20 @@ class RowSums:
             self.spread,
         )
 
+    def definite(self) -> RowSums:
+        """The sums with a gram matrix that has no negative eigenvalue.
+
+        In single precision, rounding leaves some about 1e-9 of the largest, so that the parabola has no
+        minimum and a weight may grow along them without end. Four times the size of the most negative one is
+        added to the diagonal; rounding errors of the other sign are as large.
+        """
+        from scipy.linalg import eigvalsh
+
+        least = float(eigvalsh(self.gram, subset_by_index=(0, 0))[0])
+        if least >= 0.0:
+            return self
+        return replace(self, gram=self.gram + np.diag(np.full(len(self.gram), -4.0 * least)))
+
     def point(self, at: Array, curvature: float, nu: float, metric: Array) -> Point:
         """The objective and its gradient at ``at``, given its product with the metric."""
         bent = curvature * (self.gram @ at)
@@ -185,12 +199,14 @@ class BySums:
         both = self._kept.in_unit(bend, shift, factor, risk.mean_weight).added(new)
         both = replace(both, spread=float(state.variances[0]) * both.weight if risk.is_real else 0.0)
 
+        definite = both.definite()
+
         def measure(at: Array) -> Steps[Point]:
             yield from ()
-            return both.point(at, bend, solver.nu, own.metric_product(at))
+            return definite.point(at, bend, solver.nu, own.metric_product(at))
 
         start = yield from measure(zero)
-        gram[...] = both.gram * (bend / both.n_rows)
+        gram[...] = definite.gram * (bend / both.n_rows)
         metric = BoundedMetric(matrices.inverse(own, [gram], solver.nu), apart=True)
         found = yield from descend(measure, start, metric, _STEPS, solver.tol, start.value)
         found = replace(found, bound=metric.decrement(found.point.gradient))
@@ -206,7 +222,7 @@ class BySums:
         """The passes of the stage."""
         sums = self._solver.matrices.grams(0, footprint.size, None).outline(problem, footprint)
         size = footprint.size
-        cost = sums.step.cost.holding(driver={"sums of old rows, of both, and packed": (5, size, size, 8)})
+        cost = sums.step.cost.holding(driver={"sums of old rows, of both, and packed": (6, size, size, 8)})
         return [
             replace(sums, step=sums.step.changed(cost=cost)),
             Outline(measuring_pass(problem, None, footprint), 1),

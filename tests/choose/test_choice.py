@@ -21,8 +21,9 @@ from distkern.choose.choice import (
     worth_its_work,
 )
 from distkern.choose.folds import MachineSetting, TriedMachine
-from distkern.choose.ladder import GAUSSIAN, MATERN, _first_exact, climb, leading_maps
+from distkern.choose.ladder import climb
 from distkern.choose.machines import Kernel, SampleRows, linear, over_all_rows, over_centres
+from distkern.choose.rungs import GAUSSIAN, MATERN, first_exact, leading_maps
 from distkern.core.scores import log_losses
 from distkern.maths.kernels.base import Powers
 from distkern.maths.kernels.product import Laplacian
@@ -151,7 +152,9 @@ def test_the_ladder_depends_on_rows_and_seed_alone():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("frequency", "kind", "n_learned"), [(0.3, "centres", 1200), (7.0, "exact", 1200)])
+@pytest.mark.parametrize(
+    ("frequency", "kind", "n_learned"), [(0.3, "centres", []), (7.0, "exact", [1000, 1200])]
+)
 def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency, kind, n_learned):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1800, 2)).astype(np.float32)
@@ -160,9 +163,8 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency
     parts = [(np.arange(1200), np.arange(1200, 1800))]
     found = climb(rows, parts, 10**6, 0, maps=[MapChoice("none")], exact_rows=1200)
     assert found.chosen.setting.kind == kind
-    # what was tried is told, also where it went no further
-    exact = [one for one in found.rungs if one.setting.kind == "exact"]
-    assert exact[-1].setting.size[0] == n_learned
+    # where more functions gain nothing, exact machines are not tried
+    assert [one.setting.size[0] for one in found.rungs if one.setting.kind == "exact"] == n_learned
 
 
 def tried(transform, kernel, losses):
@@ -196,10 +198,13 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch):
     np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
 
 
-def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
+def exact_ridges(monkeypatch, turns, noise):
+    """How many exact ridge machines learn from so many rows, on the way to what is chosen for classes that
+    change so often."""
     generator = np.random.default_rng(0)
-    features = generator.normal(size=(1800, 2)).astype(np.float32)
-    signs = np.sign(np.sin(3.0 * features[:, :1]) + 0.3 * generator.normal(size=(1800, 1)))
+    features = generator.uniform(-1.0, 1.0, size=(1800, 2)).astype(np.float32)
+    waves = np.sin(turns * features).prod(axis=1, keepdims=True)
+    signs = np.sign(waves + noise * generator.normal(size=(1800, 1)))
     rows = SampleRows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(1800))
     parts = [(np.arange(1200), np.arange(1200, 1800))]
     settings = {}
@@ -211,9 +216,25 @@ def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
     monkeypatch.setattr("distkern.choose.folds.over_all_rows", counted)
     # there are no rows around others, as with sparse rows
     climb(rows, parts, 100_000, 0, maps=[MapChoice("none"), MapChoice("standard")])
+    return settings
+
+
+def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
+    settings = exact_ridges(monkeypatch, 12.0, 0.05)
     assert 1 <= settings[1200] <= 2
     # three kernels with all ridges, their other widths and maps with the nearest ones
     assert settings[1000] >= 18
+
+
+@pytest.mark.parametrize(
+    ("turns", "noise", "tried"), [(2.0, 0.5, False), (12.0, 0.5, True), (1.0, 0.0, True)]
+)
+def test_exact_machines_are_tried_where_more_functions_gain_or_classes_are_apart(
+    turns, noise, tried, monkeypatch
+):
+    """On noisy rows whose best machine has few functions they took half of all seconds."""
+    # two widths of one kernel at least, with five ridges and three
+    assert (exact_ridges(monkeypatch, turns, noise)[1000] > 8) == tried
 
 
 @pytest.mark.parametrize(
@@ -227,4 +248,4 @@ def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
 def test_exact_machines_are_not_judged_by_interactions_alone(leading, first):
     """They are as good over centres, so that nothing else was tried of 10,000 rows of ijcnn1."""
     maps = [MapChoice("normal", metric) for metric in leading]
-    assert [choice.metric for choice in _first_exact(maps)] == first
+    assert [choice.metric for choice in first_exact(maps)] == first

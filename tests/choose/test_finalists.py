@@ -5,11 +5,13 @@ import pytest
 from scipy.optimize import minimize
 
 from distkern.choose import finalists
-from distkern.choose.folds import Fold, MachineSetting
-from distkern.choose.ladder import GAUSSIAN
-from distkern.choose.likelihoods import Likelihood, RidgePath
+from distkern.choose.folds import Fold, MachineSetting, TriedMachine
+from distkern.choose.likelihoods import Likelihood, RidgePath, _inverse
 from distkern.choose.machines import SampleRows
+from distkern.choose.rungs import GAUSSIAN
 from distkern.maths.maps.mapping import MapChoice
+
+CENTRED = MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0)
 
 
 def rows_of(n_rows, n_classes, seed=0):
@@ -89,9 +91,7 @@ def test_the_ridge_of_the_rung_is_only_where_the_walk_begins(ridge):
 
 
 def test_noise_gets_the_constant():
-    found = finalists.over_centres(
-        folds(1e6), MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0), 100, 4000
-    )
+    found = finalists.over_centres(folds(1e6), CENTRED, 100, 4000)
     assert found.score == pytest.approx(np.log(2.0), abs=0.01)
 
 
@@ -111,3 +111,46 @@ def test_exact_machines_search_width_and_cost():
     # settings that cannot be told apart: the widest kernel, and the largest ridge
     assert found.setting.ridge >= 1.0
     assert len(found.losses) == 600
+
+
+def test_exact_machines_that_are_surely_worse_are_not_searched():
+    asked = []
+
+    def solve(kernel, costs, learned, held_out):
+        asked.append((kernel.gamma, *costs))
+        return [np.zeros((held_out.n_rows, 1)) for _ in costs]
+
+    setting = MachineSetting("exact", MapChoice("none"), GAUSSIAN, 1.0)
+    beside = TriedMachine(setting, np.full(600, 0.1))
+    found = finalists.exact(folds(0.3), [setting], 300, solve, beside)
+    assert found.score == pytest.approx(np.log(2.0), abs=0.01)
+    # two widths on each of three folds, and one C
+    assert len(asked) == 6
+    assert {cost for _, *costs in asked for cost in costs} == {1.0}
+
+
+def test_what_has_learned_from_all_rows_of_a_fold_is_not_learned_again(monkeypatch):
+    there = folds(0.5)
+    walked = finalists.over_centres(there[:2], CENTRED, 100, 400)
+    expected, _ = finalists.on_more(there, walked, 0, 100)
+    learned, usual = [], Fold.delivered
+
+    def delivered(self, *how):
+        learned.append(self.learned.n_rows)
+        return usual(self, *how)
+
+    monkeypatch.setattr(Fold, "delivered", delivered)
+    found, _ = finalists.on_more(there, walked, 2, 100)
+    assert learned == [400]
+    assert found.score == pytest.approx(expected.score, rel=0.01)
+    assert len(found.losses) == 600
+
+
+def test_one_output_is_preconditioned_as_several_are():
+    generator = np.random.default_rng(0)
+    columns, curvatures = generator.normal(size=(60, 8)), generator.uniform(0.5, 1.0, 60)
+    matrix = columns.T @ (curvatures[:, None] * columns) + np.eye(8)
+    solve = _inverse(columns, curvatures, np.ones(8))
+    right = generator.normal(size=(8, 3))
+    np.testing.assert_allclose(matrix @ solve(right), right, rtol=1e-5)
+    np.testing.assert_allclose(matrix @ solve(right[:, :1]), right[:, :1], rtol=1e-5)

@@ -146,6 +146,15 @@ def test_a_claim_that_was_lost_is_not_given_up(tmp_path):
     assert not newer.holds()
 
 
+def test_a_driver_that_wakes_up_after_another_has_finished_says_so(tmp_path):
+    folder = JobFolder(tmp_path)
+    older, newer = folder.claim(), folder.claim()
+    (tmp_path / "model.json").write_text("{}")
+    folder.release(newer)
+    with pytest.raises(FencedError, match="another driver has finished the run"):
+        older.check()
+
+
 def test_whose_signs_of_life_count(tmp_path):
     folder = JobFolder(tmp_path)
     (tmp_path / ".job").mkdir()
@@ -158,6 +167,10 @@ def test_whose_signs_of_life_count(tmp_path):
     # in a container that was started anew, this is process 1 as the one before it was
     folder.beat({**attached_facts(), "born": "1"})
     folder.refuse_if_attached()
+    # one that was stopped (Ctrl-Z, a suspended machine) is silent, and goes on writing when it wakes up
+    folder.beat({**attached_facts(), "time": time.time() - LOST_SECONDS - 1})
+    with pytest.raises(InputError, match=f"process {os.getpid()} on .* is writing to this folder"):
+        folder.refuse_if_attached()
     folder.beat({**attached_facts(), "host": "elsewhere", "pid": gone.pid})
     with pytest.raises(InputError, match=f"process {gone.pid} on elsewhere is writing to this folder"):
         folder.refuse_if_attached()

@@ -223,7 +223,7 @@ def test_other_things_in_the_folder_are_refused(folder, capsys):
     assert main(["tune", "job.toml", "--out", "n"]) == 0
     capsys.readouterr()
     assert main(["tune", "job.toml", "--out", "n", "--set", "n_landmarks=50"]) == 2
-    assert "n/tune: holds a search with another hyperparameters than now" in capsys.readouterr().err
+    assert "n/tune: holds a search with another hyperparameters" in capsys.readouterr().err
     assert main(["tune", "job.toml", "--out", "n", "--seed", "1"]) == 2
     assert "holds a search with another seed" in capsys.readouterr().err
 

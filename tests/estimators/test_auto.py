@@ -20,6 +20,7 @@ from distkern.data.ingest import write_dataset
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.engine.executors import local
 from distkern.estimators.arena import Arena
 from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
@@ -411,7 +412,7 @@ def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch)
         return open_executor(scheduler, **how)
 
     monkeypatch.setattr(executors, "open_executor", spy)
-    monkeypatch.setattr(executors, "available_cores", lambda: 4)
+    monkeypatch.setattr(local, "available_cores", lambda: 4)
     fits = [
         kind(algorithm="newton", settings={"n_landmarks": 32}, n_jobs=n_jobs, random_state=0).fit(X, y)
         for n_jobs in (None, 1, 3, -1, -2, -9)

@@ -1,7 +1,10 @@
 """Newton's method over explicit features: minima against SciPy and scikit-learn, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
@@ -14,6 +17,7 @@ from distkern.maths.losses import LOSSES, find_loss
 from distkern.solvers import newton_matrices, newton_sums
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
+from distkern.solvers.newton_sums import RowSums
 from distkern.solvers.risk import Risk
 from feature_problems import exact_minimum, features_of_kind, heavy_tailed, train
 from reference import cut_blocks
@@ -224,7 +228,51 @@ def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):
     # the third matrix might be of all rows
     assert [state.steps for state in states[1:]] == [0, 0, 0]
     assert states[-1].objective == states[0].objective
-    assert "no step lowers the objective" in subject.measures(states[-1]).shortfall
+    assert "no step lowers the objective" in subject.measures(states[-1]).stopped
+
+
+def test_a_sample_that_overstates_the_curvature_does_not_make_a_run_converge(monkeypatch):
+    """Decrements by its matrix say that nothing is left; the bound takes the gradient over all rows."""
+    X, values, _ = heavy_tailed(3000)
+    blocks = cut_blocks(X, (values > 0).astype(np.int32), (500,) * 6)
+
+    def over_landmarks(**given):
+        kind = features_of_kind("nystroem", RBF, n_landmarks=20)
+        return Newton(Risk(find_loss("squared_hinge")()), kind, nu=1e-4, **given)
+
+    whole, _ = train(over_landmarks(tol=1e-9, stages=30), blocks)
+    sampling(monkeypatch, 60)
+    monkeypatch.setattr(newton_sums, "_SAMPLED_STAGES", 99)
+    exact = newton_matrices.solved
+
+    def overstated(*given, **options):
+        solve = exact(*given, **options)
+        return lambda right: 1e-4 * solve(right)
+
+    monkeypatch.setattr(newton_matrices, "solved", overstated)
+    subject = over_landmarks(stages=8)
+    states, _ = train(subject, blocks)
+    for state in states[1:]:
+        assert state.objective - whole[-1].objective <= state.upper
+    assert subject.measures(states[-1]).converged
+
+
+@pytest.mark.parametrize("hessian", ["matrix", "products"])
+@pytest.mark.parametrize("n_rows", [2000, 20_000])
+def test_where_only_rounding_is_left_the_run_ends_at_the_minimum(hessian, n_rows):
+    """Columns as they are in single precision: no bound can be shown, and ten stages brought nothing."""
+    generator = np.random.default_rng(0)
+    S = generator.normal(size=(n_rows, 4))
+    X = np.column_stack([2000 + 10 * S[:, 0], 3e5 + 1e5 * S[:, 1], S[:, 2], S[:, 3] > 0])
+    y = S.sum(axis=1) + generator.normal(size=n_rows) > 0
+    given = {"features": "linear", "hessian": hessian, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="dtype='float64'"):
+        model = dk.NewtonClassifier(scale="none", **given).fit(X.astype(np.float32), y)
+    assert model.ended_.startswith("stuck")
+    assert model.n_iter_ < 10
+    least = dk.NewtonClassifier(scale="none", tol=1e-6, dtype="float64", **given).fit(X, y).history_[-1]
+    zero, last = model.history_[0]["objective"], model.history_[-1]["objective"]
+    assert last - least["objective"] <= model.tol * (zero - last)
 
 
 def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
@@ -284,7 +332,8 @@ def test_where_no_step_is_lower_the_run_ends_and_says_so(monkeypatch):
     assert states[1].objective == states[0].objective
     measures = subject.measures(states[1])
     assert not measures.converged
-    assert "no step lowers the objective" in measures.shortfall
+    assert "no step lowers the objective" in measures.stopped
+    assert "set a larger nu" in measures.shortfall
 
 
 @pytest.mark.parametrize("name", ["hinge", "absolute", "epsilon_insensitive", "quantile"])
@@ -306,3 +355,23 @@ def test_losses_without_curvature_are_refused(name):
 def test_what_the_hints_say():
     assert "nu" in solver().hint(Trouble.DIVERGED)
     assert "stages" in solver().hint(Trouble.UNFINISHED)
+
+
+def test_sums_that_rounding_leaves_indefinite_get_a_minimum():
+    generator = np.random.default_rng(0)
+    basis = np.linalg.qr(generator.normal(size=(80, 80)))[0]
+    true = (basis * np.geomspace(1e6, 1e-6, 80)) @ basis.T
+    rounding = generator.normal(scale=1e-4, size=true.shape)
+    weights = basis[:, :20] @ generator.normal(size=(20, 1))
+    slopes = -true @ weights + generator.normal(scale=1e-4, size=(80, 1))
+    n_rows, at_zero = 10_000, 0.5 * float((weights * (true @ weights)).sum())
+    sums = RowSums(true + rounding + rounding.T, slopes, np.zeros(0), n_rows, 1.0, n_rows, at_zero, 0.0)
+    assert np.linalg.eigvalsh(sums.gram)[0] < 0
+    definite = sums.definite()
+    assert definite.definite() is definite
+    found = definite.point(-np.linalg.solve(definite.gram, slopes), 1.0, 0.0, np.zeros((80, 1)))
+    # the true minimum is 0, and the indefinite parabola has none
+    assert abs(found.value) < 1e-6 * at_zero / n_rows
+    # sums of double precision stay as they are
+    exact = replace(sums, gram=true + 1e-6 * np.eye(80))
+    assert exact.definite() is exact

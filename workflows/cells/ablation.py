@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import distkern as dk
-from distkern.choose.ladder import KERNELS
+from distkern.choose.rungs import KERNELS
 from distkern.maths.kernels import find_kernel
 from distkern.maths.kernels.bandwidth import width_from_gamma
 from distkern.maths.maps.metric import METRICS

@@ -44,8 +44,7 @@ class Transform:
         n_features = sample.shape[1]
         quantiles = None
         if kind in ("normal", "ranks"):
-            levels = np.linspace(0.0, 1.0, min(N_QUANTILES, len(sample)))
-            quantiles = np.quantile(sample.astype(np.float64), levels, axis=0)
+            quantiles = _quantiles(sample.astype(np.float64), min(N_QUANTILES, len(sample)))
         plain = cls(kind, np.zeros(n_features), np.ones(n_features), quantiles)
         values = plain.apply(sample, np.float64)
         shift = values.mean(axis=0)
@@ -93,3 +92,15 @@ class Transform:
     def __getstate__(self) -> dict[str, Any]:
         # recomputed from the quantiles
         return {name: value for name, value in vars(self).items() if name != "_tables"}
+
+
+def _quantiles(rows: Array, n_levels: int) -> Array:
+    """NumPy's quantiles (n_levels, d) of each column, bit by bit: to sort takes a tenth of its partitions."""
+    columns = np.sort(np.ascontiguousarray(rows.T), axis=1)
+    places = np.linspace(0.0, 1.0, n_levels) * (len(rows) - 1)
+    below = np.floor(places).astype(np.intp)
+    low, high, share = columns[:, below], columns[:, np.minimum(below + 1, len(rows) - 1)], places - below
+    step = high - low
+    # from the nearer one, as NumPy does
+    found = np.where(share < 0.5, low + step * share, high - step * (1.0 - share))
+    return np.ascontiguousarray(found.T)

@@ -12,8 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from distkern.choose.folds import TriedMachine
-from distkern.choose.ladder import KERNELS, maps_of
 from distkern.choose.machines import Kernel
+from distkern.choose.rungs import KERNELS, maps_of
 from distkern.core.held_out import keys_of, order_of_keys
 from distkern.core.stores import ArrayStore
 from distkern.core.types import Block

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.ladder import KERNELS
 from distkern.choose.machines import Kernel
+from distkern.choose.rungs import KERNELS
 from distkern.core.types import Array
 from distkern.maths.kernels import find_kernel
 from distkern.maths.kernels.bandwidth import width_from_gamma
