@@ -60,6 +60,7 @@ def test_scores_have_the_names_of_scikit_learn_too(scoring, metric):
     assert found.metric == metric
     assert found.value == dk.tune(model(), X, Y, NUS, metric=metric).value
     assert metric in repr(found)
+    assert found.best_params_ is found.settings
 
 
 def test_distributions_of_scipy_and_optuna():

@@ -42,6 +42,9 @@ class Tuned:
     value: float
     candidates: list[Ranked]
 
+    #: scikit-learn's name; its best_score_ is negative for losses, and its best_estimator_ is fitted
+    best_params_ = property(lambda self: self.settings)
+
     def to_frame(self) -> DataFrame:
         """Return the candidates as a pandas frame: settings, metric, rows, work, seconds."""
         import pandas as pd
