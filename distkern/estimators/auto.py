@@ -155,8 +155,7 @@ class ChoosingRecipe(Recipe):
         many = "column" if source.n_features == 1 else "columns"
         columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {many}"
         if self.settings.value("search") is None:
-            is_linear = source.is_sparse and source.n_features >= _WIDE
-            usual = _LINEAR if is_linear else Candidate("cells" if source.n_features <= _NARROW else "newton")
+            usual = Candidate("cells") if source.n_features <= _NARROW else self._unsearched(source)
             first = replace(usual, because=columns)
         else:
             first = self._searched(data, columns)
@@ -225,6 +224,11 @@ class ChoosingRecipe(Recipe):
         outlines = recipe.searched(posed).outline(posed.problem)
         return bytes_alone(outlines, Extent.of(data.source, "planned"), "distributed", limit) <= limit
 
+    @staticmethod
+    def _unsearched(source: AbstractSource) -> Candidate:
+        """Newton's machine where nothing is compared."""
+        return _LINEAR if source.is_sparse and source.n_features >= _WIDE else Candidate("newton")
+
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
@@ -238,7 +242,8 @@ class ChoosingRecipe(Recipe):
         sample = arena.sample
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
-            return Candidate("newton", {}, f"{columns}, and too few different rows{of_class} to choose by")
+            because = f"{columns}, and too few different rows{of_class} to choose by"
+            return replace(self._unsearched(source), because=because)
         if source.is_sparse and source.n_features > _NARROW:
             return self._compared(sample, columns, source)
         # columns that are scaled already, or sparse, stay as they are

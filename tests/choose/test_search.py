@@ -227,7 +227,7 @@ def test_another_search_in_the_folder_is_refused(data, tmp_path):
         "method": Search(candidates(SETTINGS[:2]), data.train, "random", folder=folder),
     }
     for key, other in others.items():
-        with pytest.raises(InputError, match=f"holds a search with another {key} than now"):
+        with pytest.raises(InputError, match=f"holds a search with another {key};"):
             other.run(HERE)
     changed = candidates(SETTINGS[:2])
     for candidate in changed:

@@ -125,7 +125,8 @@ def test_what_a_fit_leaves_is_described_and_comes_back(name, tmp_path):
     table = " ".join(kind.__doc__.partition("\nAttributes\n----------\n")[2].split())
     for attribute, one in kind.fitted_attributes.items():
         of_type = docstring_type(annotation_of(kind, attribute))
-        assert f" {attribute} : {of_type} {' '.join(one.help.split())} " in f" {table} "
+        help = " ".join(one.help.split())
+        assert f" {attribute} : {of_type} {help[0].upper()}{help[1:]}. " in f" {table} "
         assert not one.help.endswith(".")
     model.save(tmp_path / "model")
     again = distkern.load_model(tmp_path / "model")

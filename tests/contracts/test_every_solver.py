@@ -134,7 +134,8 @@ def test_several_classes_and_no_test_rows(job, few_rows):
 def test_finishes_after_its_stages_at_the_latest(job, run):
     states, _, outcome = run
     assert 2 <= len(states) <= getattr(job.solver, "stages", STAGES) + 1
-    assert outcome.ending.reason in ("converged", "stages used up")
+    # no step may be left in the precision of the features
+    assert outcome.ending.reason.partition(":")[0] in ("converged", "stages used up", "stuck")
     # without a tolerance, of its own or of a polish, there is nothing to be within
     has_tolerance = hasattr(job.solver, "tol") or hasattr(job.solver, "polish_tolerance")
     assert outcome.ending.reason == "stages used up" or has_tolerance

@@ -62,7 +62,7 @@ def test_inspect_and_shard_report_the_column(tmp_path, frame, capsys):
     assert main(["shard", *given]) == 0
     assert '"group": "customer"' in capsys.readouterr().out
     assert main(["inspect", str(tmp_path / "d.zarr")]) == 0
-    assert "rows of one 'customer' are held out together" in " ".join(capsys.readouterr().out.split())
+    assert "rows with the same 'customer' are held out together" in " ".join(capsys.readouterr().out.split())
     assert main(["inspect", str(tmp_path / "d.zarr"), "--json"]) == 0
     assert '"group_name": "customer"' in capsys.readouterr().out
 

@@ -65,7 +65,7 @@ def test_targets_may_come_in_partitions_of_their_own(frame, labels, kind):
 def test_other_numbers_of_rows_are_refused(frame, labels, y, how_many):
     rows = mixed(frame) if how_many == "fewer" else mixed(frame)[:-1]
     for targets in (labels[y], parts(labels[y], 30)):
-        with pytest.raises(InputError, match=f"different numbers of rows: there are {how_many} of y"):
+        with pytest.raises(InputError, match=f"has {how_many} rows than X"):
             clone(MODEL).fit(parts(rows, 10, 50), targets)
 
 

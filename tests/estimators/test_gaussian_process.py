@@ -138,7 +138,7 @@ def test_it_is_kept_and_lazy_and_on_data_sets(tmp_path):
 
 def test_what_is_refused():
     X, y = synthetic(100)
-    with pytest.raises(InputError, match="for at most 4096 features, not 8192"):
+    with pytest.raises(InputError, match="for at most 4096 features, and there are 8192"):
         process(n_features=8192).fit(X, y)
     ended = process(stages=3).fit(X, y, callbacks=lambda line: True)
     with pytest.raises(InputError, match="ended before its last stage"):

@@ -96,7 +96,7 @@ def _column(values: Any) -> NDArray[Any]:
 
 
 def _unequal(how_many: str) -> InputError:
-    what = f"X and y have different numbers of rows: y, sample_weight or groups has {how_many}"
+    what = f"y, sample_weight or groups has {how_many} rows than X"
     return InputError(what, where="y", hint="give one value per row")
 
 
