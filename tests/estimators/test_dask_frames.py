@@ -84,6 +84,8 @@ def test_mixed_frames_have_weights_and_groups(frame, labels):
         clone(MODEL).fit(rows, labels, -weights - 2.0)
 
 
+# of booleans, a column is the labels
+@pytest.mark.filterwarnings("ignore:column 'a' equals y")
 @pytest.mark.parametrize("dtype", NULLABLE)
 def test_types_that_can_say_what_is_missing(frame, labels, dtype):
     rows = nullable(frame, dtype)
