@@ -111,3 +111,10 @@ class Compared:
         """Return a line for the user."""
         cost = f" ({self.cost})" if self.cost else ""
         return f"tried: {self.name}{cost}: {self.loss:.4g}"
+
+
+@dataclass(frozen=True)
+class ComparedList:
+    """The candidates of a stage's line, for checking one of unknown origin."""
+
+    candidates: tuple[Compared, ...]

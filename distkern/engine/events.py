@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from distkern.core.choices import Compared
-from distkern.data.store.description import described
-
 #: kind of an event -> its fields
 KINDS: dict[str, tuple[str, ...]] = {
     "run_started": (
@@ -155,13 +152,17 @@ def check_line(line: Mapping[str, Any]) -> None:
     ValueError
         Naming the first key that is missing or has a value of the wrong type.
     """
+    # these do not travel to the scheduler with the live page
+    from distkern.core.choices import ComparedList
+    from distkern.data.store.description import described
+
     for name in _ALWAYS:
         if not _is_number(line.get(name)) or not line[name] >= 0:
             raise ValueError(f"{name}: not a number of at least 0")
     for name, value in line.items():
         if name == "candidates":
             try:
-                described(_CandidateList, {name: value})
+                described(ComparedList, {name: value})
             except ValueError as error:
                 raise ValueError(f"candidates: {error}") from None
         elif name in _WORDS or name in _LISTS:
@@ -170,11 +171,6 @@ def check_line(line: Mapping[str, Any]) -> None:
                 raise ValueError(f"{name}: not a text")
         elif value is not None and not _is_number(value):
             raise ValueError(f"{name}: not a number")
-
-
-@dataclass(frozen=True)
-class _CandidateList:
-    candidates: tuple[Compared, ...]
 
 
 def _is_number(value: Any) -> bool:

@@ -93,7 +93,6 @@ def test_tasks_of_others_are_not_counted(client):
     assert {run.id: run.tasks.by_worker for run in plugin(client).histories.runs.values()} == before
 
 
-@pytest.mark.slow
 def test_all_modules_of_the_page_travel():
     code = (
         "import sys, distkern.show.live.preload\n"
