@@ -125,7 +125,7 @@ def test_a_model_is_its_folder(stored, tmp_path):
     decisions = np.asarray(model.decision_function(data.test))
     np.testing.assert_array_equal(decisions, np.asarray(loaded.decision_function(data.test)))
     loaded.save(tmp_path / "copy")
-    model.save(folder / "m")
+    model.save(folder / "m", overwrite=True)
     pickled = pickle.loads(pickle.dumps(load_model(tmp_path / "copy")))
     np.testing.assert_array_equal(decisions, np.asarray(pickled.decision_function(data.test)))
     assert loaded.score(data.test) == pytest.approx(1 - model.history_[-1]["test_error"])
