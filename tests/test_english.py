@@ -7,7 +7,7 @@ import ast
 import re
 
 REFUSED = re.compile(
-    r"(?:^|[.!?;:] )(?:Those|That of|What is|What was|So many)\b|(?<!one )\bof(?=[.,;:!?)]|$)"
+    r"(?:^|[.!?;:] )(?:Those|That of|What is|What was)\b|\b[Ss]o many\b|(?<!one )\bof(?=[.,;:!?)]|$)"
 )
 
 

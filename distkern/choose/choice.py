@@ -22,7 +22,7 @@ Setting = TypeVar("Setting")
 Scored = TypeVar("Scored", bound="TriedSetting[Any]")
 Candidate = TypeVar("Candidate", bound="Lossy")
 
-#: work up to so many times the least counts as equal; half the work is worth so many standard errors
+#: factor of the least work up to which work counts as equal; standard errors that half the work is worth
 _AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2
 #: standard errors of a difference below which two settings cannot be told apart; most steps of a walk
 ALIKE, _MOST_MOVES = 0.5, 5

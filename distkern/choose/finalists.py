@@ -50,7 +50,7 @@ _FAR, _NEAR, _WALKED = 1.1, 1.2, 2
 
 
 def as_delivered(setting: MachineSetting, rows: SampleRows) -> MachineSetting:
-    """A setting of a ridge machine with about the ridge that its own loss needs, on so many rows."""
+    """Return a ridge machine's setting with the ridge scaled to its delivered loss on these rows."""
     return replace(setting, ridge=setting.ridge * _curvature(rows))
 
 
@@ -139,8 +139,8 @@ def exact(
 ) -> TriedMachine:
     """The best of some exact machines, with the best width and C for its own loss.
 
-    The best two have their widths searched, since the rows of the rungs may be too
-    few to show how narrow kernels must be, and then the best of them its C.
+    Widths are searched for the best two, since the rows of the rungs may be too few to show how narrow
+    kernels must be, and then C for the best of them.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ _APART = 0.2
 #: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
 #: there are at most 5,000 rows; and that number of rows
 _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
-#: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
-#: many times the loss of another learn from as many rows as they would be delivered with
+#: factor of a rung's least loss up to which its settings become finalists, and factor of another's loss up to
+#: which an exact finalist is trained on as many rows as the delivered machine
 _NEAR, _FAR = 1.1, 1.3
 #: rows that the rungs hold out, and most folds for it
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
@@ -127,7 +127,7 @@ def climb(
     ----------
     parts : pairs of rows to learn from and rows that are held out; what is lost is joined over the pairs.
         The rungs take as many of them, up to 3, as hold out 600 rows
-    maps : those that are tried, the simplest first; None: all that suit so many columns
+    maps : those that are tried, the simplest first; None: all that suit the number of columns
     straight_map : of linear machines
     exact_rows : of the exact machines whose settings are searched, at most
     cell_rows : of the exact machines that would be delivered
@@ -152,7 +152,7 @@ def climb(
     if is_narrow and are_few and (goes_on or _is_worth(*_probe(folds[0], smooth, n_rows))):
         at_step("exact machines", 3, 5)
         found, few = _exact_rung(folds[0], leading, smooth, n_rows)
-        if all((one.map, one.kernel) != (few.setting.map, few.kernel) for one in (w.setting for w in walks)):
+        if (few.setting.map, few.setting.kernel) not in [(w.setting.map, w.setting.kernel) for w in walks]:
             begun = finalists.as_delivered(few.setting, folds[0].learned)
             walks.append(finalists.over_centres(some, begun, _LANDMARKS, walk_rows))
         # 1,000 rows say little of many more
@@ -266,7 +266,7 @@ def _folds(
 
 
 def _of_more_rows(folds: Sequence[Fold], found: list[TriedMachine], most: int) -> list[TriedMachine]:
-    """The exact machines of few rows that lead, with up to so many rows where there are more."""
+    """Return the leading exact machines, trained on up to ``most`` rows."""
     if folds[0].learned.n_rows <= rungs.LADDER_ROWS:
         return found
     own = [
@@ -277,7 +277,7 @@ def _of_more_rows(folds: Sequence[Fold], found: list[TriedMachine], most: int) -
 
 
 def _over_few(fold: Fold, smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int) -> TriedMachine:
-    """The best machine over as few of so many rows as 1,024 centres are of all, with the map of ``exact``."""
+    """Return the best machine with the map of ``exact`` and centres as scarce as 1,024 among all rows."""
     n_centres = _n_centres(min(fold.learned.n_rows, most), n_rows)
     around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
     return best(fold.over_centres(around, most, n_centres))
@@ -394,7 +394,7 @@ def _enrichment(rows: SampleRows) -> float:
 
 
 def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
-    """Bytes that :func:`climb` takes for a sample of so many rows, which it holds and maps."""
+    """Return the bytes that :func:`climb` needs for a sample of ``n_rows`` rows."""
     # a matrix of pairs, what it is made of and its factor; kernel values over centres
     pairs = 24 * min(n_rows, exact_rows) ** 2
     centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * _LANDMARKS

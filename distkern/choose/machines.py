@@ -32,7 +32,7 @@ _EQUAL = 1e-6
 _TOLERANCE = 1e-6
 #: rows that are predicted at a time
 _STRIP = 512
-#: up to so many subtractions for city-block distances, SciPy's loop is faster than loading a compiled one
+#: subtractions of city-block distances up to which SciPy's loop is faster than loading a compiled one
 _FEW_DIFFERENCES = 2**24
 
 

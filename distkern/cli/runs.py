@@ -24,9 +24,9 @@ def runs(folder: Place, as_json: bool) -> None:
     """Compare the models and unfinished runs in a folder.
 
     The best comes first: by the held-out score that chose the settings if all models have one, else by the
-    error on test rows. More tables list the hyperparameters that differ, with the values chosen for "auto".
-    Each target has its own tables. Keep runs on different data sets in different folders: their errors cannot
-    be compared.
+    error on test rows. Further tables list the hyperparameters that differ, with the values chosen for
+    "auto". Each target has its own tables. Keep runs on different data sets in different folders: their
+    errors cannot be compared.
 
     \b
     Example:
@@ -104,10 +104,8 @@ def _show(found: list[dict[str, Any]], by_score: bool) -> None:
 
 def _algorithm(run: dict[str, Any]) -> str:
     """Return the algorithm; for "auto" the chosen one."""
-    chosen, name = (
-        run["hyperparameters"].get("algorithm"),
-        (run["algorithm"] or "-").removesuffix("_regressor"),
-    )
+    chosen = run["hyperparameters"].get("algorithm")
+    name = (run["algorithm"] or "-").removesuffix("_regressor")
     return f"{chosen} (auto)" if name == "auto" and chosen not in (None, "auto") else name
 
 

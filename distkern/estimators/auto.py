@@ -203,7 +203,7 @@ class ChoosingRecipe(Recipe):
         return [one for one, kind in kinds.items() if name in kind.hyperparameters]
 
     def made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
-        """Its estimator, with a likelihood of so many classes as its loss where probabilities are wanted."""
+        """Return its estimator, with a likelihood as its loss if probabilities are wanted."""
         kind = self.kind_of(chosen)
         own = dict(self.own)
         shared = {name: value for name, value in own.items() if name in kind.hyperparameters}

@@ -152,7 +152,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Counts of a block; for two classes also scores and which rows are of class 1; compared losses."""
+    """Counts and losses of a block; for two classes also the scores and a mask of class 1."""
 
     counts: EvaluationSums
     scores: Floats

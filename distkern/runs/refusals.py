@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -16,6 +17,8 @@ from distkern.core.python_words import warn
 from distkern.engine.dask.arrays import is_dask
 
 _LONGEST = 40
+#: values that are compared before those of all rows
+_FIRST = 64
 #: how scikit-learn refuses infinite numbers
 _INFINITE = "Input X contains infinity"
 
@@ -48,13 +51,9 @@ def refuse_names(X: Any, **values: Any) -> None:
         if isinstance(value, str):
             hint = f"give the values: {argument}=X[{value!r}], and leave the column out of X"
             raise InputError(f"is the text {value!r}, not a value for each row", where=argument, hint=hint)
-    names = names_of(X) or []
-    if (
-        twice := [name for at, name in enumerate(names) if name in names[:at]]
-        if len({*names}) < len(names)
-        else []
-    ):
-        raise InputError(f"two columns are named {twice[0]!r}", where="X", hint="rename one of them")
+    name, times = next(iter(Counter(names_of(X) or [""]).most_common(1)))
+    if times > 1:
+        raise InputError(f"two columns are named {name!r}", where="X", hint="rename one of them")
 
 
 def warn_of_target(X: Any, y: NDArray[Any]) -> None:
@@ -63,8 +62,10 @@ def warn_of_target(X: Any, y: NDArray[Any]) -> None:
     for name in names_of(X) or ():
         # columns of some types do not become arrays, and comparisons with pandas.NA have no truth value
         with suppress(Exception):
-            column = np.asarray(X[name])
-            if len(y) and column.shape == y.shape and bool((column == y).all()):
+            column = X[name]
+            # a few values tell most columns apart, which saves converting the texts of all rows
+            parts = (slice(_FIRST), slice(None)) if len(y) else ()
+            if parts and all(np.array_equal(np.asarray(column[part]), y[part]) for part in parts):
                 copies.append(name)
     for name in copies:
         warn(f"column {name!r} equals y; leave it out")

@@ -373,13 +373,13 @@ class Cells(AbstractSolver[CellsState]):
         return sum(problem.block_rows[: None if self.before is None else self.before.n_blocks])
 
     def rows_of_cell(self, n_rows: int, n_features: int) -> int:
-        """Rows of a cell where there are so many."""
+        """Return the rows of a cell for ``n_rows`` training rows."""
         if not isinstance(self.max_cell_rows, str):
             return self.max_cell_rows
         return auto_cell_rows(n_rows, n_features, quadratic=self.risk.loss.is_quadratic)
 
     def _overlap(self, n_rows: int, n_features: int) -> float:
-        """The share of neighbours where there are so many rows."""
+        """Return the share of neighbours for ``n_rows`` training rows."""
         if not isinstance(self.overlap, str):
             return self.overlap
         return auto_overlap(n_rows, self.rows_of_cell(n_rows, n_features))

@@ -42,8 +42,11 @@ class Tuned:
     value: float
     candidates: list[Ranked]
 
-    #: scikit-learn's name; its best_score_ is negative for losses, and its best_estimator_ is fitted
-    best_params_ = property(lambda self: self.settings)
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """``settings`` under scikit-learn's name."""
+        # no best_score_ and best_estimator_: scikit-learn's are negated for losses, and fitted
+        return self.settings
 
     def to_frame(self) -> DataFrame:
         """Return the candidates as a pandas frame: settings, metric, rows, work, seconds."""

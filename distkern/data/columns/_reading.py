@@ -190,6 +190,11 @@ class Reading:
         remedy: str = getattr(self.notation.remedies, name)
         return remedy.format(self.name)
 
+    @property
+    def others(self) -> str:
+        """End of a message about a word of another kind; a target of words has no values of its kind."""
+        return "" if self.is_target else ", as other values of the column are"
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -229,7 +234,7 @@ class ColumnWords:
         return sorted(words - self.reading.na)
 
     def mostly(self, is_of_kind: Callable[[str], bool]) -> bool:
-        """Whether at least half of the distinct words are of a kind; the others are treated as mistakes."""
+        """Return whether ``is_of_kind`` holds for at least half of the distinct words."""
         return bool(self.distinct) and 2 * sum(map(is_of_kind, self.distinct)) >= len(self.distinct)
 
 

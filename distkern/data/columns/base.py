@@ -136,9 +136,8 @@ class AbstractColumn(ABC):
         if rows.size:
             word = words[indices[rows[0]]] or ""
             hint = parsed.hint or cls._hint(words[parsed.wrong[0]], reading)
-            # a target of words has no other values
-            what = parsed.what.partition(", as other")[0] if reading.is_target else parsed.what
-            refuse(InputError(what.format(repr(word[:60])), where=place(int(rows[0])), hint=hint), rows.size)
+            what = parsed.what.format(repr(word[:60]))
+            refuse(InputError(what, where=place(int(rows[0])), hint=hint), rows.size)
         # index -1, for null, selects the last
         null = np.full((1, *parsed.values.shape[1:]), np.nan)
         numbers: Array = np.concatenate([parsed.values, null])[indices]
@@ -156,10 +155,10 @@ class AbstractColumn(ABC):
         return ", or ".join(hints)
 
     @classmethod
-    def parsed(cls, words: Sequence[str | None], values: Array) -> Parsed:
+    def parsed(cls, words: Sequence[str | None], values: Array, reading: Reading) -> Parsed:
         """Return the numbers of words; words with NaN are refused."""
         wrong = [at for at, word in enumerate(words) if word is not None and np.isnan(values[at])]
-        return Parsed(values, wrong, f"{{}} is not {cls.noun}, as other values of the column are")
+        return Parsed(values, wrong, f"{{}} is not {cls.noun}{reading.others}")
 
     # -- fitting
 

@@ -42,7 +42,8 @@ class BooleanColumn(NumberColumn):
 
     @classmethod
     def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
-        return cls.parsed(words, np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words]))
+        values = np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words])
+        return cls.parsed(words, values, reading)
 
     def remark(self, facts: NumberFacts, reading: Reading) -> str:
         return ""

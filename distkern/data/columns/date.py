@@ -95,7 +95,7 @@ class DateColumn(AbstractMeasure):
                 remedy = reading.remedy("as_category" if shows_order(unsure) else "as_dates")
                 hint = "write dates as 2024-12-31" if is_fixed else remedy
                 return Parsed(np.full(len(words), np.nan), [words.index(unsure)], why, hint)
-        return cls.parsed(words, dates_of(words, reading.rule or DAY_FIRST))
+        return cls.parsed(words, dates_of(words, reading.rule or DAY_FIRST), reading)
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:

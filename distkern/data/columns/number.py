@@ -131,7 +131,7 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
             if not (is_fine and (unit == rule or free or (unit == "" and rule != "%")))
         ]
         values = _without_na(values / 100.0 if rule == "%" else values, reading)
-        return Parsed(values, wrong, f"{{}} is not {what}, as other values of the column are")
+        return Parsed(values, wrong, f"{{}} is not {what}{reading.others}")
 
     def remark(self, facts: NumberFacts, reading: Reading) -> str:
         like = looks_like(facts, self.name, with_zeros=reading.with_zeros)

@@ -43,7 +43,7 @@ class TimeColumn(AbstractMeasure):
 
     @classmethod
     def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
-        return cls.parsed(words, times_of(words))
+        return cls.parsed(words, times_of(words), reading)
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:

@@ -130,7 +130,7 @@ class CellBasis(AbstractPlacedBasis):
 
 
 def kept_bytes(n_bytes: int) -> int:
-    """What a process keeps of machines of so many bytes: as many as there is room for, and some prepared."""
+    """Return the bytes that a process keeps of machines of ``n_bytes``, some of them prepared."""
     return min(KEPT_BYTES, n_bytes) + min(PREPARED_BYTES, 2 * n_bytes)
 
 
@@ -161,8 +161,7 @@ def _nbytes(value: Any) -> int:
 
 
 def placing_bytes(numbers: int, itemsize: int = 4, *, most: int = _NUMBERS) -> int:
-    """Rows of so many numbers, of which ``most`` at a time are placed, with those of a bucket and of a cell,
-    and tiles of kernels."""
+    """Return the bytes for placing rows of ``numbers`` values, ``most`` at a time, in their cells."""
     return 8 * _NUMBERS + min(numbers, most) * 3 * itemsize + _TILE_BYTES
 
 

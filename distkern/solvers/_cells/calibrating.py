@@ -20,7 +20,7 @@ from distkern.solvers._cells.buckets import Machines, Solving
 from distkern.solvers._cells.held_out import HELD_OUT, folds_of
 from distkern.solvers._cells.machine import solve_cell
 
-#: buckets and cells of which rows are held out, at most; cells at least, if there are so many
+#: most buckets and cells with held-out rows; fewest cells, if there are enough
 MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
 #: cells of real targets, at most: these are factorised again, and errors differ from cell to cell by factors
 MOST_REAL = 12

@@ -20,7 +20,7 @@ from distkern.core.types import Array, Floats
 from distkern.maths.losses.conjugate import AbstractDualLoss, RowConjugates
 from distkern.solvers._cells.newton import newton, product
 
-#: after so many sweeps over the coordinates their progress is looked at, and so many there are at a time
+#: sweeps over the coordinates between two checks of their progress, and most sweeps
 _SWEEPS, _MOST_SWEEPS = 10, 1000
 #: steps of Newton's method at a time, how many it needs as a rule, and where every conjugate bends, and how
 #: many multiplications of its factorisations take as long as one of a sweep, which is as fast as memory
@@ -89,7 +89,7 @@ def solve_dual(
     costs : (m,) c_i > 0
     seed : of the order of the coordinates
     tolerance : largest gradient of a coordinate that is left, in units of predictions
-    most_sweeps : so many, and no step of Newton's method
+    most_sweeps : limit on sweeps, without steps of Newton's method
     start : coefficients to start from; those beyond their bounds are put there
     """
     n_rows = len(targets)

@@ -127,7 +127,7 @@ class CellLayout(Sizes):
         return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
 
     def learning(self, choices: Sequence[MapChoice], n_rows: int, sampled: MapSample | None = None) -> Each:
-        """Maps with metrics, each in a task, from at most so many rows of the sample."""
+        """Return the pass that learns each map's metric in a task, from at most ``n_rows`` sampled rows."""
         sizes = self.problem.n_features, self.problem.n_outputs
         operand = None if sampled is None else Learning(sampled, n_rows)
         n_rows = self.rows_of_map(n_rows)
@@ -149,7 +149,7 @@ class CellLayout(Sizes):
         driver: int = 0,
         compiled: bool = False,
     ) -> Cost:
-        """Cost of a task that is sent the sample, so many maps or the places of rows.
+        """Return the cost of a task that receives the sample, maps or the places of rows.
 
         The driver has the sample as it was drawn, shuffled, mapped and sent; maps and places twice or more.
         """
@@ -218,7 +218,7 @@ class CellLayout(Sizes):
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
 
     def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
-        """The buckets, of so many, that have rows held out, of how many cells of each, and how many times."""
+        """Return the buckets with held-out rows, the cells of each, and the repetitions."""
         n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
         n_cells = MOST_REAL if self.problem.real_targets else n_cells
         some = min(MOST_BUCKETS, n_buckets, n_cells)

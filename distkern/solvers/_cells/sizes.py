@@ -12,7 +12,7 @@ from distkern.solvers._cells.tree import Overlap
 from distkern.solvers.base import Problem
 
 MIB = 2**20
-#: a bucket has a 64th of the rows, but no more than so many bytes, and no fewer than so many cells
+#: buckets for all rows, unless one exceeds these bytes or has fewer than these cells
 _BUCKETS, _BUCKET_BYTES, BUCKET_CELLS = 64, 64 * MIB, 2
 #: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
 LEAVES, _LEAF_SAMPLE = 4, 64
@@ -25,15 +25,15 @@ _FEW_COLUMNS = 128
 _MOST_OF_A_PART = 1.3
 #: cells that are few, and shares of neighbours
 _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
-#: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
-#: of the square loss are factorised in double precision
+#: rows times rows of a cell, which keeps the time constant, within limits on the rows of a cell; the square
+#: loss is factorised in double precision
 _PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1000, 8000, 4000
 #: most rows of a cell with many columns, where borders hurt more
 _MOST_ROWS_OF_MANY_COLUMNS = 12000
 
 
 def auto_cell_rows(n_rows: int, n_features: int, *, quadratic: bool) -> int:
-    """Rows of a cell where nothing is said: the more the fewer there are.
+    """Return the default rows of a cell: the fewer training rows, the larger cells.
 
     >>> [auto_cell_rows(n, 54, quadratic=False) for n in (1000, 200_000, 10**7)]
     [8000, 3500, 1000]
