@@ -15,6 +15,8 @@ from distkern.passes import Cost, Reduce
 
 #: tolerance as a share of a column's range; single precision has about 7 digits
 _ROUNDING = 1e-6
+#: name of the rows that the pass reads
+NEW_ROWS = "new rows"
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def drift_pass(model: FittedModel, source: AbstractSource, low: Array, high: Arr
     cost = Cost().holding(
         task={"tiles": (4, TILE_BYTES), "sums": (8, width, 8)}, result={"sums": (3, width, 8)}
     )
-    return Reduce("drift", _sums_of, _Sums.add, bounds, cost=cost)
+    return Reduce("drift", _sums_of, _Sums.add, bounds, NEW_ROWS, cost=cost)
 
 
 def drift_of(model: FittedModel, sums: _Sums, low: Array, high: Array) -> Drift:

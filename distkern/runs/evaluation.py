@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from statistics import fmean
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.maths.bases.routing import RoutedAnswers
 from distkern.model.prediction import codes_of
 from distkern.model.value import FittedModel
-from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
+from distkern.passes import Cost, Each, Machine, Outline, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied, routing_of, run, scratch_folder
 from distkern.runs.ranking import (
     GROUPS,
@@ -39,7 +40,14 @@ from distkern.runs.ranking import (
     RankingFigures,
     losses_of_groups,
 )
-from distkern.runs.regression_figures import PointGrid, Residuals, regression_figures, residuals_pass
+from distkern.runs.regression_figures import (
+    PointGrid,
+    Residuals,
+    regression_figures,
+    residuals_cost,
+    residuals_pass,
+)
+from distkern.solvers.base import AbstractSolver, Problem
 
 
 @dataclass(frozen=True)
@@ -370,23 +378,66 @@ def _counting_pass(
     losing = Losing.of(compared, split.n_rows, n_outputs)
     operand = _Evaluated(applied, codes, len(known), model.chances, losing, model.cut)
     rows = max(split.block_rows)
-    cost = applied.cost(split.row_numbers, rows)
-    is_ranked, is_lost = len(known) == 2, losing is not None
-    cost = cost.holding(
-        task={"scores and probabilities": (rows, 32 * n_outputs + 128)},
+    cost = _counting_cost(
+        applied.cost(split.row_numbers, rows), rows, n_outputs, len(labels), len(known), losing is not None
+    )
+    cost = cost.holding(driver={"norm": (applied.basis.norm_bytes,)})
+    visits = whole_visits(split.block_rows)
+    return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)
+
+
+def _counting_cost(
+    cost: Cost, n_rows: int, n_outputs: int, n_labels: int, n_predicted: int, is_lost: bool = False
+) -> Cost:
+    """Return the cost of predicting the largest block, and of counting its ``n_rows`` rows."""
+    is_ranked = n_predicted == 2
+    return cost.holding(
+        task={"scores and probabilities": (n_rows, 32 * n_outputs + 128)},
         result={
             "a row's score, class and weight": (is_ranked, 17),
             "its losses": (is_lost, 8 * n_outputs + 16),
-            "its part of a block's confusion": (-(-8 * (len(labels) * len(known) + GROUPS) // rows),),
+            "its part of a block's confusion": (-(-8 * (n_labels * n_predicted + GROUPS) // n_rows),),
         },
-        driver={
-            "ranking": (is_ranked, RANKING_BYTES),
-            "losses": (is_lost, KEPT_BYTES),
-            "norm": (applied.basis.norm_bytes,),
-        },
+        driver={"ranking": (is_ranked, RANKING_BYTES), "losses": (is_lost, KEPT_BYTES)},
     )
-    visits = whole_visits(split.block_rows)
-    return Stream("evaluate", visits, _evaluate, operand, piece_rows=rows, split="test", cost=cost)
+
+
+def measuring_passes(
+    solver: AbstractSolver[Any], problem: Problem, block_rows: tuple[int, ...]
+) -> list[Pass]:
+    """Return the passes that measure a finished stage on test rows; predicting costs about as much."""
+    held_out = replace(problem, has_test=True, test_block_rows=block_rows)
+    of_test = [one.step for one in solver.outline(held_out) if one.step.split == "test"]
+    # the last one, and those that route rows to it
+    before = takewhile(lambda step: isinstance(step, Each), reversed(of_test[:-1]))
+    return [*[*before][::-1], *of_test[-1:]]
+
+
+def future_evaluation(
+    solver: AbstractSolver[Any], problem: Problem, split: Split, name: str
+) -> list[Outline]:
+    """Return the passes of :func:`evaluate_split` before there is a model, for a plan.
+
+    Parameters
+    ----------
+    solver, problem : those of the run that makes the model
+    name : name of the split in the plan
+    """
+    steps = [step.changed(split=name) for step in measuring_passes(solver, problem, split.block_rows)]
+    if not steps:
+        return []
+    labels, rows, measuring = split.dataset.classes, max(split.block_rows), steps.pop()
+    cost, n_outputs = replace(measuring.cost, result_bytes=0, total_result_bytes=None), problem.n_outputs
+    last: Pass
+    if problem.real_targets:
+        last = measuring.changed(name="evaluate", cost=residuals_cost(cost, rows, n_outputs))
+    elif labels is None:
+        last = measuring.changed(name="evaluate")
+    else:
+        cost = _counting_cost(cost, rows, n_outputs, len(labels), max(2, n_outputs))
+        visits, cost = whole_visits(split.block_rows), replace(cost, operations=0.0)
+        last = Stream("evaluate", visits, _evaluate, piece_rows=rows, split=name, cost=cost)
+    return [Outline(step) for step in (*steps, last)]
 
 
 def _figures(

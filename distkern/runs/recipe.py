@@ -20,7 +20,7 @@ from distkern.data.feature_major import no_columns
 from distkern.data.scaling import Scaling
 from distkern.model.settings import ChosenBy, SavedAs, Settings
 from distkern.model.value import FittedModel, check_threshold
-from distkern.passes import Outline
+from distkern.passes import Extent, Machine, Outline
 from distkern.runs.data import TrainingData, from_split
 from distkern.runs.scaled import as_planned, map_choices, mapping, spreading
 from distkern.runs.sources import ScaledSource
@@ -143,6 +143,12 @@ class Recipe(SavedAs):
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         """Return the passes before those of the solver, for a plan."""
         return [*spreading(data, self.own_scale(data)), *mapping(self.map_choices(data), problem)]
+
+    def measuring(
+        self, solver: AbstractSolver[Any], problem: Problem, machine: Machine
+    ) -> tuple[list[Outline], list[Outline], dict[str, Extent]]:
+        """Return the passes before and after a run that measure its rows, and their extents, for a plan."""
+        return [], [], {}
 
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         """Return how a run may read a split of the data, for a plan."""

@@ -16,7 +16,7 @@ from distkern.data.dataset import Split
 from distkern.maths.bases.routing import RoutedAnswers
 from distkern.model.prediction import in_order
 from distkern.model.value import FittedModel
-from distkern.passes import Reduce
+from distkern.passes import Cost, Reduce
 from distkern.runs.applied import Applied
 from distkern.runs.ranking import GROUPS, group_sums
 
@@ -195,14 +195,18 @@ def residuals_pass(
 ) -> Reduce[Residuals]:
     """Return the pass that :func:`regression_figures` evaluates, for a regression split."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
-    cost = applied.cost(split.row_numbers, rows)
-    cost = cost.holding(
-        task={"residuals": (rows, 56 * model.n_outputs + 128)},
-        result={"grid": (GRID_BYTES,), "groups": (GROUPS, 8)},
-        driver={"norm": (applied.basis.norm_bytes,)},
-    )
+    cost = residuals_cost(applied.cost(split.row_numbers, rows), rows, model.n_outputs)
+    cost = cost.holding(driver={"norm": (applied.basis.norm_bytes,)})
     operand = applied, model.levels, compared
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
+
+
+def residuals_cost(cost: Cost, n_rows: int, n_outputs: int) -> Cost:
+    """Return the cost of predicting the largest block, and of summing its ``n_rows`` residuals."""
+    return cost.holding(
+        task={"residuals": (n_rows, 56 * n_outputs + 128)},
+        result={"grid": (GRID_BYTES,), "groups": (GROUPS, 8)},
+    )
 
 
 def regression_figures(model: FittedModel, sums: Residuals, seconds: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.core.text import in_bytes
@@ -22,6 +22,13 @@ from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
+from distkern.runs.evaluation import (
+    Evaluation,
+    evaluate_split,
+    evaluation_passes,
+    future_evaluation,
+    measuring_passes,
+)
 from distkern.runs.fitting import RunPlace, run
 from distkern.runs.folder import (
     check_folder,
@@ -50,9 +57,6 @@ from distkern.runs.updating import UpdateRecipe
 from distkern.show import metrics
 from distkern.show.explanation import NOT_MEASURED
 from distkern.solvers.base import AbstractSolver, Outline, Problem
-
-if TYPE_CHECKING:
-    from distkern.runs.evaluation import Evaluation
 
 #: an option whose number is searched, and its default
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
@@ -143,18 +147,20 @@ def plan_on(
     if test is not None:
         extents["test"] = Extent.of(recipe.as_read(data, test), "planned")
         problem = replace(problem, test_block_rows=test.block_rows)
-    outlines = [*recipe.preparing(data, problem), *solver.outline(problem)]
-    last = _evaluation(outlines) if evaluated and test is not None else []
-    parts, used = fitted(outlines, extents, machine, last)
+    before, after, own = recipe.measuring(solver, problem, machine)
+    extents |= own
+    outlines = [*before, *recipe.preparing(data, problem), *solver.outline(problem)]
+    last = future_evaluation(solver, problem, test, "test") if evaluated and test is not None else []
+    parts, used = fitted(outlines, extents, machine, [*after, *last])
     saved, machine = savings(machine, used), used
     measures = importances and recipe.task != "none"
     wanted = _importances(solver, problem, source if test is None else test) if measures else []
     if wanted:
-        plans = plan_run(outlines, extents, machine, [*wanted, *last])
-        reason = excess(plans[len(outlines) :][: len(wanted)], machine)
+        plans = plan_run(outlines, extents, machine, [*after, *wanted, *last])
+        reason = excess(plans[len(outlines) + len(after) :][: len(wanted)], machine)
         saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
-        parts, outlines = (parts, outlines) if reason else (plans, [*outlines, *wanted])
-    outlines += last
+        parts, after = (parts, after) if reason else (plans, [*after, *wanted])
+    outlines += [*after, *last]
     passes = [
         PlannedPass(
             **{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=outline.times
@@ -193,26 +199,12 @@ def plan_on(
 
 
 def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
-    """Return the pass that measures importances, before there is a model.
-
-    Predicting its rows costs about as much as measuring the test rows of a stage.
-    """
+    """Return the pass that measures importances, before there is a model."""
     how = ExplanationEffort(problem.seed)
-    held_out = replace(problem, has_test=True, test_block_rows=(how.n_drawn(split),))
-    measuring = _evaluation(solver.outline(held_out))
+    measuring = measuring_passes(solver, problem, (how.n_drawn(split),))
     if not measuring:
         return []
-    return [Outline(sampling(split, split.name, how, measuring[-1].step.cost, problem.n_outputs))]
-
-
-def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
-    """Return the evaluation, before there is a model: about as costly as measuring a finished stage."""
-    of_test = [outline for outline in outlines if outline.step.split == "test"]
-    return [
-        replace(outline, step=outline.step.changed(name="evaluate"), times=1.0)
-        for outline in of_test
-        if outline.times == of_test[-1].times
-    ]
+    return [Outline(sampling(split, split.name, how, measuring[-1].cost, problem.n_outputs))]
 
 
 def _fits(machine: Machine, recipe: Recipe, source: Split, has_test: bool) -> bool:
@@ -372,7 +364,6 @@ def evaluations(
     listeners: Sequence[Listener] = (),
 ) -> list[Evaluation]:
     """Evaluate a model on each split, see :func:`distkern.runs.evaluation.evaluate_split`."""
-    from distkern.runs.evaluation import evaluate_split, evaluation_passes
 
     def check(machine: Machine) -> Machine:
         for source in sources:

@@ -26,10 +26,10 @@ from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
 from distkern.model.further import SavedForUpdate
 from distkern.model.value import FittedModel
-from distkern.passes import Outline
+from distkern.passes import Extent, Machine, Outline
 from distkern.runs.data import TrainingData, check_task, from_arrays, from_split
-from distkern.runs.drift import drift_of, drift_pass
-from distkern.runs.evaluation import evaluate_split
+from distkern.runs.drift import NEW_ROWS, drift_of, drift_pass
+from distkern.runs.evaluation import evaluate_split, evaluation_passes, future_evaluation
 from distkern.runs.fitting import RunPlace, model_of, run_solver, shuffled
 from distkern.runs.given import rows_for
 from distkern.runs.learned import codes_of_labels
@@ -70,6 +70,24 @@ class UpdateRecipe(Recipe):
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         return []
 
+    def measuring(
+        self, solver: AbstractSolver[Any], problem: Problem, machine: Machine
+    ) -> tuple[list[Outline], list[Outline], dict[str, Extent]]:
+        new, further = self.rows.new, self.rows.further
+        before = [Outline(drift_pass(self.model, new, further.low, further.high), is_before=True)]
+        after, extents = [], {NEW_ROWS: Extent.of(new)}
+        for number, split in enumerate(self.rows.splits, 1):
+            own = f"{NEW_ROWS} {number}"
+            extents[own] = Extent.of(split)
+            steps = evaluation_passes(self.model, split, machine)
+            before += [Outline(step.changed(split=own), is_before=True) for step in steps]
+            after += future_evaluation(solver, problem, split, own)
+        return before, after, extents
+
+    def memory_hint(self, solver: AbstractSolver[Any]) -> str:
+        # an update keeps the settings
+        return f"train a new model with {super().memory_hint(solver).replace('=...', '=N')}"
+
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         if split.name == "train":
             return mapped_source(self.model, data.source)
@@ -107,7 +125,7 @@ class UpdateRecipe(Recipe):
             if test is not None:
                 sources["test"] = mapped_source(model, as_own(model, test))
             known = update_run.further.low, update_run.further.high
-            driver = Driver({"train": update_run.new}, executor, events)
+            driver = Driver({NEW_ROWS: update_run.new}, executor, events)
             drift = drift_of(model, driver.measure(drift_pass(model, update_run.new, *known)), *known)
             before = errors_of(model, update_run, executor)
             outcome, parts = run_solver(self, posed, data, Driver(sources, executor, events), place)

@@ -312,7 +312,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
     def outline(self, problem: Problem) -> list[Outline]:
         grown = self._n_stages(problem)
-        passes = [*target_outline(problem), *self.gamma_outline(problem)]
+        passes = self._first_outline(problem)
         if grown:
             passes.append(Outline(self._steps(problem, None), grown))
         n_measured = 1 + grown + (self.polish is not None)
@@ -321,11 +321,20 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             watched, last = (min(1.0, rows / problem.n_rows) for rows in (WATCHED_ROWS, MEASURED_ROWS))
             share = watched + (last - watched) / n_measured
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
-        if self.risk.loss.has_probabilities:
-            passes.append(Outline(offsets_pass(problem, None, self.scoring_cost(problem))))
-        if self.risk.loss.predicts_quantiles and problem.real_targets:
-            passes += quantiles_outline(problem, self.scoring_cost(problem), self.risk.n_outputs, 1)
+        passes += self._completing_outline(problem)
         return passes if self.polish is None else [*passes, *self._polish_outline(problem)]
+
+    def _first_outline(self, problem: Problem) -> list[Outline]:
+        """The passes before the first state is measured."""
+        return [*target_outline(problem), *self.gamma_outline(problem)]
+
+    def _completing_outline(self, problem: Problem) -> list[Outline]:
+        """The passes of :meth:`_completed`."""
+        if self.risk.loss.has_probabilities:
+            return [Outline(offsets_pass(problem, None, self.scoring_cost(problem)))]
+        if self.risk.loss.predicts_quantiles and problem.real_targets:
+            return quantiles_outline(problem, self.scoring_cost(problem), self.risk.n_outputs, 1)
+        return []
 
     def _n_stages(self, problem: Problem) -> int:
         """Number of stages of gradient steps."""
@@ -431,6 +440,12 @@ class ContinuedDSG(DSG):
         # quantiles of residuals and shares of classes need all rows, not a batch
         yield from ()
         return state
+
+    def _first_outline(self, problem: Problem) -> list[Outline]:
+        return super()._first_outline(problem) if self.before is None else []
+
+    def _completing_outline(self, problem: Problem) -> list[Outline]:
+        return []
 
     def finished(self, state: DSGState) -> bool:
         return state.step >= state.n_steps

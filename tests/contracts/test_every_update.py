@@ -1,5 +1,8 @@
 """What holds of updates, whichever algorithm made the model."""
 
+from collections import Counter
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -7,14 +10,19 @@ import pytest
 import distkern as dk
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
-from distkern.engine.drive import Interrupted
+from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.executors import open_executor
 from distkern.model.further import SavedForUpdate
+from distkern.passes import Extent, Machine
+from distkern.passes.machine import MIB
+from distkern.runs import evaluation, run
 from distkern.runs.algorithms import algorithms
+from distkern.runs.importance import measured_importances
+from distkern.runs.run import plan_on
 from distkern.runs.updating import needs_old
 from distkern.solvers.base import UpdateRule
 from runs import begun, evaluate_split, train
-from small import slow_but, small, taken
+from small import each, slow_but, small, taken
 
 ALGORITHMS = algorithms()
 OWN = {name: kind.solver_type for name, kind in ALGORITHMS.items() if not name.startswith("auto")}
@@ -42,10 +50,9 @@ def rows(tmp_path_factory):
             f = X[:, 0] + np.sin(4 * X[:, 1]) + 0.3 * generator.normal(size=len(X))
             y = f if task == "regression" else (f > np.median(f)).astype(int)
             parts = {"old": slice(0, N_OLD), "new": slice(N_OLD, None), "all": slice(None)}
+            how = {"task": task, "scale": "none", "rows_per_shard": 100}
             made[task] = {
-                name: write_dataset(
-                    [(X[part], y[part])], folder / task / name, task=task, scale="none", rows_per_shard=100
-                )
+                name: write_dataset([(X[part], y[part])], folder / task / name, [(X, y)], **how)
                 for name, part in parts.items()
             }
         return made[task]
@@ -100,6 +107,46 @@ def test_an_update_comes_near_a_fit_to_all_rows(name, rows, tmp_path):
     np.testing.assert_array_equal(dk.load_model(tmp_path / "n").coefficients_, again.coefficients_)
     uninterrupted = updated(dk.load_model(tmp_path / "m"), splits, scheduler="threads")
     np.testing.assert_array_equal(uninterrupted.coefficients_, again.coefficients_)
+
+
+@pytest.mark.parametrize("name", each(UPDATED))
+def test_the_plan_lists_every_pass_of_an_update(name, rows, monkeypatch):
+    """Also those that evaluate the model on the new rows, before and after it has learned from them."""
+    model, data = fitted(name, rows)
+    recipe, _ = begun(model, [data["old"].train, data["new"].train])
+    test, machine, made = data["new"].test, Machine("distributed", 2), []
+    planned = plan_on(machine, recipe, data["new"].train, test, None, evaluated=True, importances=True)
+    execute = Driver._execute
+
+    def record(driver, step):
+        extent = Extent.of(driver.sources[step.split], driver._run_name)
+        made.append(step.plan(extent, machine))
+        return execute(driver, step)
+
+    def evaluated(updated, executor):
+        evaluation.evaluate_split(updated, test, executor)
+
+    def measured(updated, executor):
+        return replace(updated, importances=measured_importances(updated, test, executor))
+
+    monkeypatch.setattr(Driver, "_execute", record)
+    where = {"test": test, "scheduler": "synchronous"}
+    run.train(recipe, data["new"].train, trained=measured, finished=evaluated, **where)
+    counts, most = Counter(one.name for one in made), Counter()
+    for one in planned.passes:
+        most[one.name] += one.times
+    sure = {name for name, times in most.items() if times >= 1}
+    assert sure <= counts.keys() <= most.keys()
+    # the new rows before and after, and the test rows; passes of a solver may be fewer than planned
+    assert counts["drift"] == 1
+    assert counts["evaluate"] == most["evaluate"] == 3
+    # models count more than a run of these few dense rows: SciPy's sparse products, a full tile of cells
+    more = 29 if getattr(model, "features", "") == "random" else 16 if name.startswith("cells") else 1
+    for one in made:
+        of_name = [each for each in planned.passes if each.name == one.name]
+        for memory in ("worker_bytes", "driver_bytes"):
+            most_planned = max(getattr(each, memory) for each in of_name)
+            assert getattr(one, memory) <= most_planned + more * MIB, (one.name, memory)
 
 
 @pytest.mark.parametrize("name", ["newton_regressor", pytest.param("csvrg", marks=pytest.mark.slow)])
