@@ -14,19 +14,46 @@ import inspect
 import re
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.core.processes import new_lock
+
+#: held while numba is imported
+_importing = new_lock()
+
 #: sums may be reordered, so that they use vector registers; NaN and infinity keep their meaning
 _FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
+@cache
+def load_numba() -> Any:
+    """Return numba, with the packages that extend it.
+
+    numba imports its extensions when it first compiles, submodule first. pydata's ``sparse`` is one, which
+    ``import dask.array`` imports too, package first. Two threads that do so at once deadlock in Python's
+    import locks: one of them sees a partially initialised module. So extensions are imported here, package
+    first.
+    """
+    with _importing:
+        for point in entry_points(group="numba_extensions"):
+            # numba warns of an extension that cannot be imported
+            with suppress(Exception):
+                import_module(point.module.partition(".")[0])
+        numba: Any = import_module("numba")
+        import_module("numba.core.entrypoints").init_all()
+        return numba
+
+
 def array_type(dtype: DTypeLike, n_dimensions: int, *, writable: bool = False) -> Any:
     """Return numba's type of a C-contiguous array; unless ``writable``, it may be read-only memory."""
-    import numba
+    numba = load_numba()
 
     scalar = numba.from_dtype(np.dtype(dtype))
     return numba.types.Array(scalar, n_dimensions, "C", readonly=not writable)
@@ -38,7 +65,7 @@ def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
     ``f8`` is a number, ``f8[:, :]`` a C-contiguous array to read and ``f8[:]!`` one to write. Dtypes are
     NumPy's names and those of ``names``, which may also be numba types.
     """
-    import numba
+    numba = load_numba()
 
     found = []
     for word, dimensions, written in re.findall(r"(\w+)(\[[:, ]+\])?(!?)", text):
@@ -67,14 +94,14 @@ def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:
     """Return numba's type of a named tuple; ``text`` is as in :func:`argument_types`, with writable
     arrays.
     """
-    import numba
+    numba = load_numba()
 
     return numba.types.NamedTuple(argument_types(text, **names), members)
 
 
 def parameters_type(number: int) -> Any:
     """Return numba's type of the parameters of a loss."""
-    import numba
+    numba = load_numba()
 
     return numba.types.UniTuple(numba.float64, number)
 
@@ -100,7 +127,7 @@ def compile_loop(
     helpers : functions of that subset that ``function`` calls by these global names
     exact : keep the order of every sum
     """
-    import numba
+    numba = load_numba()
 
     helpers = helpers or {}
     namespace = {name: _compiled_helper(helper) for name, helper in helpers.items()}
@@ -114,18 +141,20 @@ def compile_loop(
         for attempt in ("", "_again"):
             copy.__qualname__ = f"{function.__qualname__}_{digest}{attempt}"
             try:
-                return numba.njit(arguments, cache=True, **options)(copy)  # type: ignore[no-any-return]
+                loop: Callable[..., Any] = numba.njit(arguments, cache=True, **options)(copy)
+                return loop
             except (RuntimeError, OSError):
                 break  # neither the package's folder nor the user's cache folder is writable
             except Exception:
                 continue  # an unreadable entry; code that does not compile fails below
-    return numba.njit(arguments, **options)(copy)  # type: ignore[no-any-return]
+    compiled: Callable[..., Any] = numba.njit(arguments, **options)(copy)
+    return compiled
 
 
 @cache
 def _compiled_helper(function: Callable[..., Any]) -> Any:
     """Compile a helper once for all loops that call it."""
-    import numba
+    numba = load_numba()
 
     return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
 

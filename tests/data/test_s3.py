@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from distkern.cli.main import main
 from distkern.cli.train import train_described
 from distkern.core.errors import InputError, StoreError
 from distkern.data.dataset import open_dataset
-from distkern.data.ingest import add_columns, shard
+from distkern.data.ingest import add_columns, shard, write_dataset
 from distkern.data.store import _file_systems, places
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.loading import load_model
@@ -98,6 +99,39 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp
     assert group["predicted"].shape == (predicted,)
     blocks = [theirs.train.reader(index)().features for index in range(theirs.train.n_blocks)]
     assert np.array_equal(np.concatenate(blocks), group["features"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["auto", "newton", "cells", "dsg"])
+def test_commands_train_and_update_models_in_s3_with_the_bits_of_local_ones(
+    algorithm, bucket, tmp_path, capsys
+):
+    """With nothing set but the seed; updated under another name, and in place with rows from the store."""
+    where = ["--scheduler", "synchronous", "--no-dashboard"]
+    features, labels = rows()
+    for root in (bucket, tmp_path):
+        make(root / "old.zarr")
+        write_dataset([(features[::3] + 0.1, labels[::3])], root / "new.zarr")
+        chosen = [] if algorithm == "auto" else ["--algorithm", algorithm]
+        out = ["--out", f"{root}/m", "--seed", "0"]
+        assert main(["train", "--data", f"{root}/old.zarr", *out, *chosen, *where]) == 0
+    copytree(tmp_path / "m", tmp_path / "in place")
+    for root in (bucket, tmp_path):
+        data = ["--data", f"{root}/old.zarr", f"{root}/new.zarr"]
+        assert main(["update", f"{root}/m", *data, "--out", f"{root}/m2", *where]) == 0
+    stored = ["--data", f"{bucket}/old.zarr", f"{bucket}/new.zarr", *where]
+    assert main(["update", str(tmp_path / "in place"), *stored]) == 0
+    assert main(["update", f"{bucket}/m", *stored]) == 2
+    assert "cannot be updated in place; give --out" in capsys.readouterr().err
+    for name, others in (("m", [bucket / "m"]), ("m2", [bucket / "m2", tmp_path / "in place"])):
+        ours = load_model(tmp_path / name)
+        assert len(ours.updates_) == (name == "m2")
+        wanted = ours.predict_proba(features)
+        for other in others:
+            assert load_model(other).predict_proba(features).tobytes() == wanted.tobytes()
+            assert {entry.name for entry in other.iterdir()} == {
+                entry.name for entry in (tmp_path / name).iterdir()
+            }
 
 
 @pytest.mark.slow

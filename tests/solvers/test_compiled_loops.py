@@ -167,6 +167,61 @@ def test_compiles_without_a_place_to_keep_it(monkeypatch):
     np.testing.assert_array_equal(out, [0.0, 2.0, 4.0])
 
 
+#: a package that extends numba, whose import takes long enough for another thread to begin one
+EXTENSION = {
+    "slow_extension/__init__.py": (
+        "import time\ntime.sleep(2)\nvalue = 1\nfrom slow_extension.inner import other"
+    ),
+    "slow_extension/inner/__init__.py": "from slow_extension import value\nother = value",
+    "slow_extension/inner/extension.py": "def init(): pass",
+    "slow_extension-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: slow-extension\nVersion: 1\n",
+    "slow_extension-1.dist-info/entry_points.txt": (
+        "[numba_extensions]\ninit = slow_extension.inner.extension:init\n"
+    ),
+}
+THREADS = """
+import threading
+import numba
+from distkern.core.compiled import argument_types, compile_loop
+
+def double(x):
+    return 2.0 * x
+
+def compiled():
+    assert compile_loop(double, argument_types("f8"))(1.0) == 2.0
+
+def imported():
+    import slow_extension
+
+def told(run):
+    start.wait()
+    try:
+        run()
+    except BaseException as error:
+        print(run.__name__, repr(error))
+
+start = threading.Barrier(8)
+threads = [threading.Thread(target=told, args=(run,)) for run in (compiled, imported) * 4]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("done")
+"""
+
+
+def test_threads_that_compile_and_import_what_extends_numba_at_once(tmp_path):
+    """As sparse does, which ``import dask.array`` imports too."""
+    for name, text in EXTENSION.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path)))}
+    command = [sys.executable, "-W", "error", "-c", THREADS]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert (printed.stdout, printed.stderr) == ("done\n", "")
+
+
 def test_read_only_input_takes_the_same_machine_code():
     """Arrays from other processes are read-only and must not compile another specialisation during a run."""
     loss = find_loss("odm")()

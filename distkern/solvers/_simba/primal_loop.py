@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.compiled import argument_types, compile_loop
+from distkern.core.compiled import argument_types, compile_loop, load_numba
 from distkern.core.rng import philox, unit
 
 #: coordinates of a chunk and chunks of a span; their sums of squares are kept
@@ -179,8 +179,7 @@ def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: i
 
 def _types(text: str = "", dtype: DTypeLike = np.float64) -> tuple[Any, ...]:
     """The numba types of :class:`Vectors` and of further arguments."""
-    import numba
-
+    numba = load_numba()
     members = argument_types("f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:, :]! f8[:, :]! i8[:]! i8[:]!")
     return numba.types.NamedTuple(members, Vectors), *argument_types(text, x=dtype)
 
