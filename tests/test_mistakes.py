@@ -3,6 +3,7 @@
 import shlex
 from pathlib import Path
 
+import dask.array
 import numpy as np
 import pandas
 import pytest
@@ -10,7 +11,15 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 import distkern
-from distkern import KernelClassifier, NewtonClassifier, NewtonRegressor, load_model, tune, write_dataset
+from distkern import (
+    KernelClassifier,
+    NewtonClassifier,
+    NewtonRegressor,
+    RandomFeatures,
+    load_model,
+    tune,
+    write_dataset,
+)
 from distkern.cli.evaluate import figure_rows
 from distkern.cli.main import main
 from distkern.core.errors import InputError
@@ -18,6 +27,7 @@ from distkern.runs.evaluation import Evaluation
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y = np.arange(60) % 2
+MASKED = np.ma.masked_array(X, mask=np.arange(120).reshape(60, 2) == 5)
 FRAME = pandas.DataFrame({"age": X[:, 0].round(2), "state": np.array(list("abc"))[np.arange(60) % 3]})
 NUMBERS = pandas.DataFrame(X, columns=["a", "b"])
 DATES = NUMBERS.assign(t=pandas.date_range("2024-01-01", periods=60, freq="7h"))
@@ -142,8 +152,8 @@ def test_hints_are_commands_that_work_next(folder, capsys):
     assert hinted(["update", "m", "--data", "good.csv"])[-1] == "good-2.zarr"
 
 
-def fitted(rows=X):
-    return NewtonClassifier(features="linear", random_state=0).fit(rows, Y)
+def fitted(rows=X, **given):
+    return NewtonClassifier(features="linear", random_state=0).fit(rows, Y, **given)
 
 
 def with_nan():
@@ -170,6 +180,13 @@ def with_nan():
         (lambda: fitted([[1, 2]] * 59 + [[3]]), ["X: row 59 has length 1, and row 0 has 2"]),
         (lambda: fitted().predict([[1, 2], [3]]), ["X: row 1 has length 1, and row 0 has 2"]),
         (lambda: fitted(X * 1j), ["X: Complex data not supported", "X.imag"]),
+        (lambda: fitted(MASKED), ["X: the number at [2, 1] is masked", "X.filled(numpy.nan)"]),
+        (lambda: fitted().predict(MASKED), ["X: the number at [2, 1] is masked"]),
+        (lambda: fitted(dask.array.from_array(MASKED)), ["X: is a Dask array of masked", "X.map_blocks("]),
+        (lambda: RandomFeatures().fit(MASKED), ["X: the number at [2, 1] is masked"]),
+        (lambda: NewtonClassifier().fit(X, MASKED[:, 1] > 0), ["y, row 3 (index 2): the target is missing"]),
+        (lambda: fitted(sample_weight=MASKED[:, 1]), ["sample_weight: the number at [2] is masked"]),
+        (lambda: NewtonClassifier().fit(X, Y * 1j), ["y: the targets are complex numbers"]),
         (lambda: NewtonRegressor().fit(X, ["high"] * 60), ["y: the target 'high'", "classifier"]),
         (lambda: NewtonRegressor().fit(FRAME, ["high"] * 60), ["y: the target 'high'", "classifier"]),
         (lambda: fitted("d.zarr"), ["'d.zarr' is a path", "distkern.open_dataset('d.zarr')"]),

@@ -74,21 +74,37 @@ def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
         raise InputError("all rows are in one group", where=where, hint=DIFFERENT)
 
 
+def refuse_masked(rows: Any, where: str = "X") -> None:
+    """Raise :class:`InputError` for masked numbers, where NumPy would use what lies under the mask."""
+    if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
+        place = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(rows))[0]))
+        hint = f"fill it in: {where}.filled(numpy.nan) makes it a missing value"
+        raise InputError(f"the number at [{place}] is masked", where=where, hint=hint)
+    if isinstance(getattr(rows, "_meta", None), np.ma.MaskedArray):
+        hint = f"fill them in: {where}.map_blocks(numpy.ma.filled, numpy.nan) makes them missing values"
+        raise InputError("is a Dask array of masked arrays", where=where, hint=hint)
+
+
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
     """Return targets (n,) of a list, an array or a series of pandas, Polars or Arrow as booleans, numbers,
     dates (datetime64; those with a time zone in UTC) or unchanged texts. ``what`` names them in errors.
 
     Raises :class:`InputError`, naming the first row, counted from ``first_row``, without a target (None, NaN,
-    NaT or NA), and for durations, bytes that are not UTF-8, and integers beyond 64 bits.
+    NaT, NA or masked), and for durations, complex numbers, bytes that are not UTF-8, and integers beyond 64
+    bits.
     """
     # NumPy lacks Polars' 128-bit integers
     values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
+    if values.dtype == np.longdouble:
+        values = values.astype(np.float64)
     kind, hint = values.dtype.kind, "give the row one, or leave it out"
 
     def place(at: int) -> str:
         return f"{where}, row {first_row + at} (index {first_row + at - 1})"
 
-    if kind in "OU":
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        missing = np.ma.getmaskarray(y)
+    elif kind in "OU":
         from pandas import isna
 
         # from the original, as NumPy turns a NaN among texts into the text "nan"
@@ -104,6 +120,8 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
         raise InputError(
             f"the {what}s are durations", where=where, hint="give numbers, as y / numpy.timedelta64(1, 's')"
         )
+    if kind == "c":
+        raise InputError(f"the {what}s are complex numbers", where=where, hint="give real numbers or texts")
     if kind == "S":
         values, kind = values.astype(object), "O"
     return _of_objects(values.reshape(-1), place).reshape(values.shape) if kind == "O" else values

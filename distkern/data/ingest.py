@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
-from distkern.core.targets import targets_of_rows
+from distkern.core.targets import refuse_masked, targets_of_rows
 from distkern.core.types import Block
 from distkern.core.urls import redact_urls
 from distkern.data.build import Builder, Checked, Chunks, Notice, Progress, Report
@@ -314,6 +314,7 @@ def _generated(
             block = item if isinstance(item, Block) else Block(*item)
             features: Any = block.features
             targets = None if task == "none" else block.targets
+            refuse_masked(features, name)
             sparse = hasattr(features, "tocsr")
             features = features.tocsr() if sparse else np.asarray(features)
             if features.ndim != 2 or features.dtype.kind not in "biuf":

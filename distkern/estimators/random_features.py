@@ -18,6 +18,7 @@ from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, Parameter, Whole
 from distkern.core.sparse import Rows, SparseRows, converted, stacked
+from distkern.core.targets import refuse_masked
 from distkern.core.types import Floats
 from distkern.data.dataset import Dataset, Split
 from distkern.data.preparation import Preparation
@@ -184,6 +185,7 @@ class RandomFeatures(
                 return np.empty((0, columns.n_features_in)), columns
             step = -(-int(array.shape[0]) // _SAMPLE)
             return np.asarray(array[::step].compute(), dtype=np.float64), columns
+        refuse_masked(X)
         rows = validate_data(column_check(name), X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         checked: Rows = SparseRows.of_scipy(rows) if issparse(rows) else rows
         return checked, columns_of(name, X, checked.shape[1])

@@ -17,7 +17,13 @@ from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows, converted
-from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
+from distkern.core.targets import (
+    keys_of_groups,
+    plain_targets,
+    refuse_masked,
+    refuse_one_group,
+    refuse_unknown,
+)
 from distkern.core.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
@@ -153,6 +159,7 @@ def training_rows(
 
     X, options = undescribed(X)
     refuse_path(X)
+    refuse_masked(sample_weight, "sample_weight")
     refuse_names(X, y=y, sample_weight=sample_weight, groups=groups)
     if isinstance(X, Dataset):
         X = X.train

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from distkern.core.errors import InputError
 from distkern.core.python_words import warn
+from distkern.core.targets import refuse_masked
 from distkern.engine.dask.arrays import is_dask
 
 _LONGEST = 40
@@ -31,7 +32,8 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def refuse_path(X: Any) -> None:
-    """Refuse a path, a lazy query of Polars, and a row or column of a frame, as rows."""
+    """Refuse a path, a lazy query of Polars, a row or column of a frame, and masked numbers, as rows."""
+    refuse_masked(X)
     if hasattr(X, "iloc") and not hasattr(X, "columns"):
         hint = "give a frame: X.iloc[[0]] for a row, X[['name']] for a column"
         raise InputError("is a Series, not rows", where="X", hint=hint)
