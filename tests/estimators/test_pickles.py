@@ -84,3 +84,16 @@ def test_what_is_too_large_or_gone_is_refused_when_it_is_pickled(saved, tmp_path
     shutil.rmtree(tmp_path / "m")
     with pytest.raises((InputError, CorruptDataError)):
         pickle.dumps(model)
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_loaded_model_whose_folder_has_changed_says_to_load_it_again(saved, is_replaced, tmp_path):
+    model, _ = moved(saved, tmp_path)
+    shutil.rmtree(tmp_path / "m")
+    if is_replaced:
+        again = dk.NewtonClassifier(loss="least_squares", n_landmarks=16, random_state=1)
+        again.fit(X, 1 - y).save(tmp_path / "m")
+    for use in (pickle.dumps, lambda model: model.save(tmp_path / "n")):
+        with pytest.raises((InputError, CorruptDataError), match="load (it|that) again"):
+            use(model)
+    assert not (tmp_path / "n").exists()

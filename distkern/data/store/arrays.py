@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
+from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.store import chunks
 from distkern.data.store.description import Description
 from distkern.data.store.places import Location, Place, absolute, is_whole, read_file
@@ -125,7 +125,8 @@ def save_arrays(
 def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
     """Read the description in the folder, which must have this fingerprint."""
     if not is_whole(folder):
-        raise InputError("there are no stored arrays", where=str(folder), hint="check the path")
+        hint = "check the path; if it belongs to a model or data set that was moved, load that again"
+        raise InputError("there are no stored arrays", where=str(folder), hint=hint)
     where = str(folder / "zarr.json")
     try:
         content = _DESCRIPTION.parse(read_file(folder / "zarr.json"), where).get("attributes")
@@ -136,7 +137,9 @@ def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
     found = _DESCRIPTION.unseal(content, where)
     stored = _DESCRIPTION.read(StoredArrays, content, where)
     if fingerprint is not None and found != fingerprint:
-        raise chunks.damaged("these arrays were not written with the other files", folder)
+        what = "these arrays were not written with the other files"
+        hint = "load it again if it was replaced; else recreate it or restore it from a copy"
+        raise CorruptDataError(what, where=str(folder), hint=hint)
     return stored
 
 
