@@ -94,6 +94,6 @@ def test_a_loaded_model_whose_folder_has_changed_says_to_load_it_again(saved, is
         again = dk.NewtonClassifier(loss="least_squares", n_landmarks=16, random_state=1)
         again.fit(X, 1 - y).save(tmp_path / "m")
     for use in (pickle.dumps, lambda model: model.save(tmp_path / "n")):
-        with pytest.raises((InputError, CorruptDataError), match="load (it|that) again"):
+        with pytest.raises((InputError, CorruptDataError), match=r"load (it|that) again"):
             use(model)
     assert not (tmp_path / "n").exists()
