@@ -275,7 +275,8 @@ def test_a_matrix_that_rounding_spoiled_is_shifted_until_a_step_is_lower(monkeyp
     wanted, _ = train(subject, blocks)
     monkeypatch.setattr(newton_matrices.NewtonMatrices, "inverse", spoiled)
     states, _ = train(subject, blocks)
-    assert shifts[0] == 0.0 and len(shifts) == 3
+    assert shifts[0] == 0.0
+    assert len(shifts) == 3
     assert states[-1].objective == pytest.approx(wanted[-1].objective, rel=1e-3)
     # a shifted matrix proves nothing
     assert states[-1].upper > wanted[-1].upper
