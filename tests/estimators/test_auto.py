@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import distkern
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
 from distkern.choose.folds import TriedMachine
-from distkern.choose.ladder import _enrichment, _is_worth
+from distkern.choose.ladder import _is_worth, _oversampling
 from distkern.choose.machines import SampleRows
 from distkern.cli.main import main
 from distkern.core.errors import InputError
@@ -434,9 +434,9 @@ def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
     """An exact machine that gains little by it is not taken for machines in cells."""
     weights = np.r_[np.full(50, 0.05), np.full(50, 1.95)]
     rows = SampleRows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
-    assert _enrichment(rows) == pytest.approx(20.0)
-    assert _enrichment(replace(rows, weights=np.ones(100))) == 1.0
-    assert _enrichment(replace(rows, codes=None)) == 1.0
+    assert _oversampling(rows) == pytest.approx(20.0)
+    assert _oversampling(replace(rows, weights=np.ones(100))) == 1.0
+    assert _oversampling(replace(rows, codes=None)) == 1.0
     losses = np.random.default_rng(0).random(100)
     exact, few = (TriedMachine(None, losses * factor) for factor in (0.97, 1.0))
     assert _is_worth(exact, few)
