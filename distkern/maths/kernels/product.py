@@ -24,7 +24,7 @@ from distkern.maths.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class CompiledScores(AbstractPrepared):
-    """Scores of dense rows by a compiled loop; ``loop`` returns it for a dtype."""
+    """Scores of dense rows by a compiled loop, which ``loop`` returns for a dtype."""
 
     loop: Callable[[np.dtype[Any]], Callable[..., None]]
     landmarks: Floats
@@ -63,7 +63,7 @@ class CityBlockScores(AbstractPrepared):
         is_highest = landmarks == highest
         is_paired = (is_highest | (landmarks == lowest)).all(axis=0)
         paired, others = np.flatnonzero(is_paired), np.flatnonzero(~is_paired)
-        # small sums lose least precision
+        # the frequent value gives small sums, which lose least precision
         mostly_highest = 2 * np.count_nonzero(is_highest[:, paired], axis=0) > len(landmarks)
         usual = np.where(mostly_highest, highest[paired], lowest[paired])
         rare = np.where(mostly_highest, lowest[paired], highest[paired])
@@ -95,14 +95,14 @@ class CityBlockScores(AbstractPrepared):
         apply(np.minimum, out, 0.0, into=out)
 
 
-#: landmarks compared with a row at once; with fewer, additions in single precision wait for each other
+#: landmarks compared with a row at once, so that additions do not wait for each other
 _ACROSS = 128
 
 
 def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
     n_features = features.shape[1]
     n_fours = n_features // 4 * 4
-    # by columns, so that sums of several landmarks are vectorised
+    # transposed, so that sums of several landmarks are vectorised
     across = np.zeros((n_features, _ACROSS), features.dtype)
     values = np.empty(_ACROSS, features.dtype)
     for start in range(0, landmarks.shape[0], _ACROSS):
@@ -130,17 +130,17 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
 
 
 def begun(gamma: Any) -> Any:
-    """The value before the first column; a placeholder like the next two functions."""
+    """Return the value before the first column; a placeholder like the next two functions."""
     raise NotImplementedError
 
 
 def continued(value: Any, difference: Any, gamma: Any) -> Any:
-    """The value with one more column, given the difference of row and landmark."""
+    """Return the value after one more column, given the difference of row and landmark."""
     raise NotImplementedError
 
 
 def ended(before: Any, value: Any, gamma: Any) -> Any:
-    """The score after the last column, given the one in ``out``."""
+    """Return the score after the last column, given the previous one in ``out``."""
     raise NotImplementedError
 
 
@@ -188,8 +188,8 @@ def _compiled(dtype: np.dtype[Any], **helpers: Callable[..., Any]) -> Callable[.
 class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = exp(-gamma |x - y|_1), gamma = 1/s (Dai et al. 2014, Table 1; the norm is the 1-norm).
 
-    It depends on the 1-norm, so the paper's Theorem 4 (Tan et al. 2019) holds with 1-norm balls; the coverage
-    of landmarks uses Euclidean balls for every kernel. Frequencies: independent Cauchy numbers times gamma.
+    Theorem 4 of Tan et al. 2019 holds for this kernel with balls of the 1-norm, but the coverage of landmarks
+    uses Euclidean balls for every kernel. Frequencies: independent Cauchy numbers times gamma.
     """
 
     name = "laplacian"
@@ -224,9 +224,8 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
 class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = prod_i 1 / (1 + gamma (x_i - y_i)^2), gamma = 1/s^2 (Dai et al. 2014, Table 1).
 
-    A product over the coordinates, not a function of the Euclidean distance: see :class:`Laplacian`.
-    Frequencies: independent Laplace numbers times sqrt(gamma); the table's density exp(-|w|_1) has mass 2^d
-    and is normalised here.
+    It is not a function of the Euclidean distance, see :class:`Laplacian`. Frequencies: independent Laplace
+    numbers times sqrt(gamma); the table's density exp(-|w|_1) has mass 2^d and is normalised here.
     """
 
     name = "cauchy"

@@ -91,8 +91,8 @@ def sparse_sums(
     """Compile out[i, j] = -scale max(0, sum of own over row i + constants[j] + shared over common columns).
 
     The function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks by columns as ``values``,
-    ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the parameter of own and
-    shared, the scale, and ``out``. Sums are float64, in the order of the columns.
+    ``members`` (landmark numbers) and ``starts`` (n_features + 1), ``constants`` (r,), the parameter of own
+    and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
     """
     text = "x[:] i4[:] i8[:] x[:] i4[:] i4[:] f8[:] f8 f8 x[:, :]!"
     arguments = argument_types(text, x=dtype)
@@ -105,7 +105,7 @@ class AbstractSparseScores(AbstractPrepared):
 
     Attributes
     ----------
-    values, members : (n_entries,) the landmarks' numbers by columns, and the landmark of each
+    values, members : (n_entries,) entries of the landmarks by columns, and their landmarks
     starts : (n_features + 1,) first entry of each column
     constants : (r,) float64 sum_k d(0, c_k) for each landmark
     parameter : parameter of d

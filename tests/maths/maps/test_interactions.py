@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from distkern.maths.maps.interactions import heavier, interacting_columns, left_out, strengths
+from distkern.maths.maps.interactions import (
+    emphasising_metric,
+    interacting_columns,
+    leave_one_out_errors,
+    strengths,
+)
 from distkern.maths.maps.mapping import MapChoice, RowMap
 
 
@@ -78,7 +83,7 @@ def test_strengths_are_those_of_a_naive_sum():
 def test_rows_are_left_out_one_by_one():
     generator = np.random.default_rng(4)
     rows, targets = generator.standard_normal((40, 3)), generator.standard_normal((40, 2))
-    found = left_out(rows, targets)
+    found = leave_one_out_errors(rows, targets)
     centred = targets - targets.mean(axis=0)
     apart = np.linalg.norm(rows[:, None] - rows, axis=2)
     width = np.median(apart[np.triu_indices(40, 1)]) * np.sqrt(2.0)
@@ -92,11 +97,11 @@ def test_rows_are_left_out_one_by_one():
 
 def test_heavy_columns_make_up_nearly_all_of_distances():
     variances = np.array([1.0, 4.0, 0.0, 0.5])
-    metric = heavier(variances, np.array([1, 3]))
+    metric = emphasising_metric(variances, np.array([1, 3]))
     shares = metric * variances
     assert shares[[1, 3]].sum() / shares.sum() == pytest.approx(0.95)
     assert metric.max() == 1.0
-    np.testing.assert_array_equal(heavier(variances, np.array([2])), np.ones(4))
+    np.testing.assert_array_equal(emphasising_metric(variances, np.array([2])), np.ones(4))
 
 
 def test_a_metric_of_interactions_learns_what_a_diagonal_does_not():
