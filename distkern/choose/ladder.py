@@ -112,8 +112,8 @@ def climb(
        (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024.
     4. Try exact ridge machines on 1,000 rows of the first part, with the best map (and the best diagonal
        metric, if the best map has a metric of interactions). Compare them with machines over few centres,
-       which show the gain of more functions: by the square root of the numbers of rows, the centres are as
-       few as 1,024 for all rows. If the exact machines score about as well, try the other leading maps.
+       1,024 times the root of the share of rows that they train on, to see what more functions gain. If the
+       exact machines score about as well or better, try the other leading maps.
     5. Train the best machine of step 3 and the best exact machines on all rows of all parts. Search their
        settings on up to ``exact_rows`` rows. Settings with more than 1.1 times the least loss of their rung
        do not take part.
@@ -244,7 +244,7 @@ class _Ladder:
         return fits and self.n_rows <= _DENSE * self.rows.n_rows + rungs.LADDER_ROWS
 
     def n_centres(self, n_train: int) -> int:
-        """Return the number of centres of ``n_train`` rows that corresponds to 1,024 centres of all rows."""
+        """Return the number of centres for ``n_train`` rows that corresponds to 1,024 for all rows."""
         # the complexity that data support grows about as the root of the number of rows
         return int(_LANDMARKS * math.sqrt(n_train / max(self.n_rows, 1)))
 
@@ -299,7 +299,7 @@ class _Ladder:
         return rungs.exact([self.first], maps, kernels, width, _EXACT_WIDTHS)
 
     def over_few_centres(self, centred: TriedMachine, exact: TriedMachine, max_rows: int) -> TriedMachine:
-        """Return the best machine with the map of ``exact`` and centres as scarce as 1,024 of all rows."""
+        """Return the best machine with the map of ``exact`` and few centres, see :meth:`n_centres`."""
         n_centres = self.n_centres(min(self.first.train.n_rows, max_rows))
         kernels = dict.fromkeys((centred.kernel, exact.kernel))
         pairs = [(exact.setting.map, kernel) for kernel in kernels]

@@ -111,35 +111,35 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
             for k in range(n_features):
                 across[k, j] = landmarks[start + j, k]
         for i in range(features.shape[0]):
-            values[:] = begun(gamma)
+            values[:] = initial(gamma)
             # four columns for each load and store of the sums
             for k in range(0, n_fours, 4):
                 first, second = features[i, k], features[i, k + 1]
                 third, fourth = features[i, k + 2], features[i, k + 3]
                 for j in range(_ACROSS):
-                    value = continued(values[j], first - across[k, j], gamma)
-                    value = continued(value, second - across[k + 1, j], gamma)
-                    value = continued(value, third - across[k + 2, j], gamma)
-                    values[j] = continued(value, fourth - across[k + 3, j], gamma)
+                    value = updated(values[j], first - across[k, j], gamma)
+                    value = updated(value, second - across[k + 1, j], gamma)
+                    value = updated(value, third - across[k + 2, j], gamma)
+                    values[j] = updated(value, fourth - across[k + 3, j], gamma)
             for k in range(n_fours, n_features):
                 value = features[i, k]
                 for j in range(_ACROSS):
-                    values[j] = continued(values[j], value - across[k, j], gamma)
+                    values[j] = updated(values[j], value - across[k, j], gamma)
             for j in range(n_landmarks):
-                out[i, start + j] = ended(out[i, start + j], values[j], gamma)
+                out[i, start + j] = final(out[i, start + j], values[j], gamma)
 
 
-def begun(gamma: Any) -> Any:
+def initial(gamma: Any) -> Any:
     """Return the value before the first column; a placeholder like the next two functions."""
     raise NotImplementedError
 
 
-def continued(value: Any, difference: Any, gamma: Any) -> Any:
+def updated(value: Any, difference: Any, gamma: Any) -> Any:
     """Return the value after one more column, given the difference of row and landmark."""
     raise NotImplementedError
 
 
-def ended(before: Any, value: Any, gamma: Any) -> Any:
+def final(before: Any, value: Any, gamma: Any) -> Any:
     """Return the score after the last column, given the previous one in ``out``."""
     raise NotImplementedError
 
@@ -148,11 +148,11 @@ def _zero(gamma: Any) -> Any:
     return gamma - gamma
 
 
-def _plus_distance(value: Any, difference: Any, gamma: Any) -> Any:
+def _add_distance(value: Any, difference: Any, gamma: Any) -> Any:
     return value + abs(difference)
 
 
-def _added(before: Any, value: Any, gamma: Any) -> Any:
+def _subtract_scaled(before: Any, value: Any, gamma: Any) -> Any:
     return before - gamma * value
 
 
@@ -164,20 +164,20 @@ def _times_factor(value: Any, difference: Any, gamma: Any) -> Any:
     return value * (gamma / gamma + gamma * difference * difference)
 
 
-def _from_one(before: Any, value: Any, gamma: Any) -> Any:
+def _one_minus(before: Any, value: Any, gamma: Any) -> Any:
     return gamma / gamma - value
 
 
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile out[i, j] -= gamma sum_k |features[i, k] - landmarks[j, k]|."""
-    return _compiled(dtype, begun=_zero, continued=_plus_distance, ended=_added)
+    return _compiled(dtype, initial=_zero, updated=_add_distance, final=_subtract_scaled)
 
 
 @cache
 def cauchy_product(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile out[i, j] = 1 - prod_k (1 + gamma (features[i, k] - landmarks[j, k])^2)."""
-    return _compiled(dtype, begun=_one, continued=_times_factor, ended=_from_one)
+    return _compiled(dtype, initial=_one, updated=_times_factor, final=_one_minus)
 
 
 def _compiled(dtype: np.dtype[Any], **helpers: Callable[..., Any]) -> Callable[..., None]:
