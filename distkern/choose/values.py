@@ -178,7 +178,7 @@ def _fewer(size: int, share: int) -> int:
 
 
 @dataclass(frozen=True)
-class Trials:
+class TrialOperand:
     """The operand of :func:`try_values`.
 
     Attributes
@@ -195,7 +195,7 @@ class Trials:
 
 
 def try_values(
-    values: Mapping[str, Any], _: Iterator[Block], operand: Trials
+    values: Mapping[str, Any], _: Iterator[Block], operand: TrialOperand
 ) -> tuple[dict[str, float], dict[str, Array]]:
     """Run a trial with some values.
 
@@ -230,8 +230,10 @@ def losses_of(model: Model, rows: Block) -> Array:
         decisions = risk.shifted(predictions.astype(np.float64))
         parts.append(loss.probabilities(decisions) if loss.has_probabilities else decisions)
         weights.append(np.ones(strip.n_rows) if shares is None else shares)
-    losses = np.concatenate(parts)
-    if not risk.is_real:
+    values = np.concatenate(parts)
+    if risk.is_real:
+        losses = values
+    else:
         assert rows.targets is not None
         factors = np.concatenate(weights)
         if not loss.has_probabilities:
@@ -239,8 +241,8 @@ def losses_of(model: Model, rows: Block) -> Array:
             totals = np.bincount(codes, factors)
             # rows of classes with total weight 0 keep weight 0
             factors = factors / np.where(totals > 0, totals, 1.0)[codes]
-            return log_losses(losses, codes, factors, by_sign=True)
-        losses = row_log_losses(losses, rows.targets) * (factors / factors.mean())
+            return log_losses(values, codes, factors, by_sign=True)
+        losses = row_log_losses(values, rows.targets) * (factors / factors.mean())
     return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
 
 
@@ -322,7 +324,7 @@ class Searched(AbstractSolver[State]):
         sides = parted(keys_of(rows), codes, problem.seed, half, half)
         train, held_out = (rows.take(side) for side in sides)
         trial = replace(self.sizes, n_train=train.n_rows).problem(problem)
-        operand = Trials(self.sizes.solver, trial, train, held_out)
+        operand = TrialOperand(self.sizes.solver, trial, train, held_out)
         share = train.n_rows / problem.n_rows
         chosen = {name: self._choices(name).default for name in self.names}
         places = dict.fromkeys(self.names, 0)
@@ -411,7 +413,7 @@ class Searched(AbstractSolver[State]):
         number: int,
         items: Sequence[Mapping[str, Any]],
         store: Store | None,
-        operand: Trials | None,
+        operand: TrialOperand | None,
     ) -> Each:
         cost = self.sizes.cost(problem)
         return Each(f"search {number + 1}", try_values, items, store, operand=operand, cost=cost)
