@@ -91,8 +91,9 @@ def sparse_sums(
     """Compile out[i, j] = -scale max(0, sum of ``single`` over row i + constants[j] + sum of ``shared``).
 
     The last sum is over the columns of both. Sums are float64, in the order of the columns. Arguments:
-    ``data``, ``indices`` and ``indptr`` of the rows; ``values``, ``members`` (landmark numbers) and ``starts``
-    (n_features + 1) of the landmarks by columns; ``constants`` (r,); the parameter of d; the scale; ``out``.
+    ``data``, ``indices`` and ``indptr`` of the rows; ``values``, ``members`` (landmark numbers) and
+    ``starts`` (n_features + 1) of the landmarks by columns; ``constants`` (r,); the parameter of d; the
+    scale; ``out``.
     """
     text = "x[:] i4[:] i8[:] x[:] i4[:] i4[:] f8[:] f8 f8 x[:, :]!"
     arguments = argument_types(text, x=dtype)
