@@ -112,7 +112,10 @@ class Fold:
 
     @staticmethod
     def _column_unit(mapping: RowMap) -> float:
-        """The number by which the map "none" divides all columns, which delivered columns keep; else 1."""
+        """Return the number by which the map "none" divides all columns; 1 for other maps.
+
+        Columns of a delivered linear machine are not divided.
+        """
         factor = float(mapping.transform.factor.max())
         return 1.0 / factor if mapping.transform.kind == "none" and factor > 0 else 1.0
 

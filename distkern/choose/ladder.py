@@ -137,7 +137,7 @@ def climb(
     ----------
     rows : the sample
     parts : pairs of training and held-out rows of the sample; losses are joined over the pairs. The rungs use
-        as many pairs, up to 3, as hold out 600 rows
+        the first pairs that hold out 600 rows, at most 3
     n_rows : number of all rows
     seed : orders the training rows
     maps : maps to try, simplest first; None: all that suit the number of columns

@@ -154,7 +154,7 @@ class ChoosingRecipe(Recipe):
     def candidate(self, data: TrainingData, *, has_test: bool) -> Candidate:
         """Choose by the shape of the rows, the ladder on a sample of them, and the memory limit."""
         if self.settings.value("algorithm") != AUTO:
-            return Candidate(self.settings.value("algorithm"), because="it was asked for")
+            return Candidate(self.settings.value("algorithm"), because="it was requested")
         source = data.source
         noun = "column" if source.n_features == 1 else "columns"
         columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {noun}"

@@ -44,7 +44,7 @@ class CityBlockScores(AbstractPrepared):
     Attributes
     ----------
     paired, others : numbers of the columns with two values, and of the others
-    usual, rare : (n_paired,) the two values, the more frequent first
+    frequent, rare : (n_paired,) the two values, the more frequent first
     indicators : (n_paired + 1, n_landmarks) -gamma where c = b, and a last row of -gamma
     landmarks : (n_landmarks, n_others)
     """
@@ -52,7 +52,7 @@ class CityBlockScores(AbstractPrepared):
     gamma: float
     paired: NDArray[np.intp]
     others: NDArray[np.intp]
-    usual: Floats
+    frequent: Floats
     rare: Floats
     indicators: Floats
     landmarks: Floats
@@ -65,12 +65,14 @@ class CityBlockScores(AbstractPrepared):
         paired, others = np.flatnonzero(is_paired), np.flatnonzero(~is_paired)
         # the frequent value gives small sums, which lose least precision
         mostly_highest = 2 * np.count_nonzero(is_highest[:, paired], axis=0) > len(landmarks)
-        usual = np.where(mostly_highest, highest[paired], lowest[paired])
+        frequent = np.where(mostly_highest, highest[paired], lowest[paired])
         rare = np.where(mostly_highest, lowest[paired], highest[paired])
         indicators = np.empty((len(paired) + 1, len(landmarks)), landmarks.dtype)
         indicators[:-1] = -gamma * (landmarks[:, paired] == rare).T
         indicators[-1] = -gamma
-        return cls(gamma, paired, others, usual, rare, indicators, np.ascontiguousarray(landmarks[:, others]))
+        return cls(
+            gamma, paired, others, frequent, rare, indicators, np.ascontiguousarray(landmarks[:, others])
+        )
 
     def scores(self, features: Floats, out: Floats) -> None:
         if len(self.paired):
@@ -84,8 +86,8 @@ class CityBlockScores(AbstractPrepared):
     def _paired_scores(self, features: Floats, out: Floats) -> None:
         some = features[:, self.paired] if len(self.others) else features
         rows = scratch("augmented rows", (len(some), len(self.paired) + 1), features.dtype)
-        near, far = scratch("distances from the usual", some.shape, features.dtype), rows[:, :-1]
-        for values, distances in ((self.usual, near), (self.rare, far)):
+        near, far = scratch("distances from the frequent value", some.shape, features.dtype), rows[:, :-1]
+        for values, distances in ((self.frequent, near), (self.rare, far)):
             apply(np.subtract, some, values, into=distances)
             apply(np.abs, distances, into=distances)
         apply(np.subtract, far, near, into=far)
