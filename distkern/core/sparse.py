@@ -14,6 +14,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.core.errors import InputError
+
 #: columns are numbered in 32 bits
 MAX_FEATURES = 2**31 - 1
 
@@ -333,3 +335,14 @@ def sum_is_finite(rows: Rows) -> bool:
     values = rows.data if isinstance(rows, SparseRows) else rows
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(values)))
+
+
+def refuse_masked(rows: Any, where: str = "X") -> None:
+    """Raise :class:`InputError` for masked numbers, where NumPy would use what lies under the mask."""
+    if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
+        place = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(rows))[0]))
+        hint = f"fill it in: {where}.filled(numpy.nan) makes it a missing value"
+        raise InputError(f"the number at [{place}] is masked", where=where, hint=hint)
+    if isinstance(getattr(rows, "_meta", None), np.ma.MaskedArray):
+        hint = f"fill them in: {where}.map_blocks(numpy.ma.filled, numpy.nan) makes them missing values"
+        raise InputError("is a Dask array of masked arrays", where=where, hint=hint)

@@ -74,17 +74,6 @@ def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
         raise InputError("all rows are in one group", where=where, hint=DIFFERENT)
 
 
-def refuse_masked(rows: Any, where: str = "X") -> None:
-    """Raise :class:`InputError` for masked numbers, where NumPy would use what lies under the mask."""
-    if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
-        place = ", ".join(map(str, np.argwhere(np.ma.getmaskarray(rows))[0]))
-        hint = f"fill it in: {where}.filled(numpy.nan) makes it a missing value"
-        raise InputError(f"the number at [{place}] is masked", where=where, hint=hint)
-    if isinstance(getattr(rows, "_meta", None), np.ma.MaskedArray):
-        hint = f"fill them in: {where}.map_blocks(numpy.ma.filled, numpy.nan) makes them missing values"
-        raise InputError("is a Dask array of masked arrays", where=where, hint=hint)
-
-
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
     """Return targets (n,) of a list, an array or a series of pandas, Polars or Arrow as booleans, numbers,
     dates (datetime64; those with a time zone in UTC) or unchanged texts. ``what`` names them in errors.

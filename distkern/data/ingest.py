@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.sparse import SparseRows
-from distkern.core.targets import refuse_masked, targets_of_rows
+from distkern.core.sparse import SparseRows, refuse_masked
+from distkern.core.targets import targets_of_rows
 from distkern.core.types import Block
 from distkern.core.urls import redact_urls
 from distkern.data.build import Builder, Checked, Chunks, Notice, Progress, Report

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, Parameter, Whole
-from distkern.core.sparse import Rows, SparseRows, converted, stacked
-from distkern.core.targets import refuse_masked
+from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked, stacked
 from distkern.core.types import Floats
 from distkern.data.dataset import Dataset, Split
 from distkern.data.preparation import Preparation

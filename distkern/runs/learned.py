@@ -16,14 +16,8 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, _num_sample
 from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.python_words import warn
-from distkern.core.sparse import Rows, SparseRows, converted
-from distkern.core.targets import (
-    keys_of_groups,
-    plain_targets,
-    refuse_masked,
-    refuse_one_group,
-    refuse_unknown,
-)
+from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked
+from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.core.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from distkern.core.errors import InputError
 from distkern.core.python_words import warn
-from distkern.core.targets import refuse_masked
+from distkern.core.sparse import refuse_masked
 from distkern.engine.dask.arrays import is_dask
 
 _LONGEST = 40
