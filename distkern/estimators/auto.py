@@ -177,7 +177,7 @@ class ChoosingRecipe(Recipe):
         """Cells of fewer rows, then ones that are searched on fewer rows: their metrics take most of all."""
         if first.name != "cells":
             return []
-        from distkern.solvers._cells.sizes import auto_cell_rows
+        from distkern.solvers._cells.layout import auto_cell_rows
 
         usual = auto_cell_rows(
             data.source.n_rows, data.source.n_features, quadratic=self.task == "regression"

@@ -15,8 +15,9 @@ from distkern.maths.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.passes.machine import loaded_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
+from distkern.solvers._cells.choosing import learning
+from distkern.solvers._cells.dual import solve_packed
 from distkern.solvers._cells.layout import CellLayout
-from distkern.solvers._cells.newton import solve_packed
 from memory_processes import run
 
 MIB = 2**20
@@ -82,7 +83,7 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
     machines.solve_cell(settings, x[:50], targets[:50], None, 0)
     steps.clear()
     taken = peak(machines.solve_cell, settings, x, targets, None, 0)
-    planned = machines.solving_bytes(n, d, 1, 1, double=settings.is_double)
+    planned = machines.solving_bytes(n, d, 1, double=settings.is_double)
     assert equal or loss.is_quadratic or steps
     tiles = 8 * MIB
     assert 0.6 * (planned - tiles) < taken < planned
@@ -119,7 +120,7 @@ from pathlib import Path
 import numpy as np
 
 from distkern.core.blas import single_threaded
-from distkern.solvers._cells import layout, trials
+from distkern.solvers._cells import choosing
 from distkern.maths.maps.mapping import MapChoice, RowMap
 
 n, d = int(sys.argv[1]), int(sys.argv[2])
@@ -154,7 +155,6 @@ def test_a_worker_that_learns_a_map_takes_what_is_planned(kind, n, tmp_path):
         workplace=None,
     )
     choice = MapChoice("normal", kind, 2)
-    subject = CellLayout(problem, n, 0.1, False, (choice,))
-    cost = subject.learning([choice], n).cost
+    cost = learning(CellLayout(problem, n, 0.1, False, choice)).cost
     planned = loaded_bytes(cost) - cost.process_bytes + cost.workspace_bytes + cost.result_bytes
     assert int(run(RESIDENT, str(n), "20", kind, folder=tmp_path)) < planned

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from distkern.core.errors import InputError
 from distkern.estimators.auto import KernelClassifier, KernelRegressor
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.solvers._cells import layout
+from distkern.solvers._cells import calibrating
 from distkern.solvers._cells.calibrating import Sigmoids
 
 GIVEN = {"search": None, "scale": "standard", "gamma": "median/2", "C": 0.3, "random_state": 0}
@@ -128,7 +128,7 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
 
 def test_cells_with_most_rows_of_a_rare_class_are_held_out_too(monkeypatch):
     """Cells all over the rows have none of a class that lies at one place."""
-    monkeypatch.setattr(layout, "MOST_CELLS", 8)
+    monkeypatch.setattr(calibrating, "MOST_CELLS", 8)
     X = np.random.default_rng(0).random((8000, 2))
     y = (X.max(axis=1) < 0.06).astype(int)
     model = CellClassifier(**GIVEN, max_cell_rows=100, probability=True).fit(X, y)

@@ -9,7 +9,7 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
 from distkern.estimators.loading import load_model
 from distkern.model import cells
-from distkern.solvers._cells import layout, sizes
+from distkern.solvers._cells import layout
 from problems import waves
 from runs import plan, train
 
@@ -30,8 +30,8 @@ def data(tmp_path_factory):
 
 def small_search(monkeypatch):
     """So that there are more rows than the sample."""
-    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
-    monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
+    monkeypatch.setattr(layout, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(layout, "_LEAF_SAMPLE", 1)
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_tasks_that_were_done_are_not_done_again(store, name, data, tmp_path, mo
 def test_a_given_metric_is_learned_on_a_worker(tmp_path, monkeypatch):
     """Its matrices of all pairs are in no plan of the driver."""
     data = made(tmp_path, 2000)
-    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 9216)
+    monkeypatch.setattr(layout, "SAMPLE_ROWS", 9216)
     model = CellClassifier(search=None, metric="full", max_cell_rows=100, probability=False)
     planned = {one.name: one for one in plan(model, data.train, workers=2, scheduler="local").passes}
     assert list(planned) == ["sample", "metric", "count", "move", "solve"]

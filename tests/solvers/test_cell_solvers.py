@@ -11,8 +11,7 @@ from distkern.core.ridge import solve_ridge
 from distkern.maths.kernels import kernel_matrix
 from distkern.maths.losses import DUAL_LOSSES, find_loss
 from distkern.maths.losses.conjugate import RowConjugates
-from distkern.solvers._cells.dual import solve_dual
-from distkern.solvers._cells.newton import newton, product
+from distkern.solvers._cells.dual import newton, product, solve_dual
 
 
 @pytest.fixture(autouse=True)

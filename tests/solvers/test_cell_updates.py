@@ -15,7 +15,7 @@ from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.runs.data import from_arrays
 from distkern.runs.fitting import RunPlace, model_of, run_solver
-from distkern.solvers._cells.buckets import Cut, Machines, Solving, solve_rows
+from distkern.solvers._cells.buckets import Machines, Solving, solve_rows
 from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.tree import Overlap, Tree, cropped, grafted, parts_of
 
@@ -127,8 +127,9 @@ def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, loca
     X, y = (np.concatenate(side) for side in zip(old, *local, strict=True))
     solved = [cell for bucket in cells_of(after) for cell in bucket]
     layout = solver._layout(problem)
-    update = solver._updating(layout, solver.before.state, solver.before)
-    cut = Cut(None, 1, solver.risk, layout.cell_rows, layout.overlap, problem.seed)
+    settings = solver._update(layout, solver.before.state, solver.before).settings
+    sizes = layout.cell_rows, layout.overlap, problem.seed
+    solving = Solving(None, 1, solver.risk, *sizes, settings)
     coordinates = model.places_.rows(X)
     order, buckets, lies = model.places_.sorted_rows(coordinates)
     n_checked = 0
@@ -141,13 +142,13 @@ def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, loca
                 continue
             chosen = mine[part]
             block = Block(coordinates[chosen], y[chosen].astype(np.int32), np.ones(len(chosen)))
-            how = own & inside[part], Solving(cut, update.settings), (bucket, cell)
+            how = own & inside[part], solving, (bucket, cell)
             machine, _ = solve_rows(block, *how, machines.cell(cell)[0])
             assert (machine.rows.tobytes(), machine.coefficients.tobytes()) in solved
             afresh, _ = solve_rows(block, *how)
-            apart = afresh.predict(update.settings, block.features)
-            apart -= machine.predict(update.settings, block.features)
-            assert np.abs(apart).max() < 3 * update.settings.tolerance
+            apart = afresh.predict(settings, block.features)
+            apart -= machine.predict(settings, block.features)
+            assert np.abs(apart).max() < 3 * settings.tolerance
             n_checked += 1
     assert n_checked
 

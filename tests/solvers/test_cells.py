@@ -12,7 +12,7 @@ from cell_problems import Classifier, Regressor, rows
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.solvers._cells import basis, dual, layout
+from distkern.solvers._cells import buckets, dual, layout
 from runs import train
 
 
@@ -92,7 +92,7 @@ def test_too_many_columns_of_sparse_rows_are_refused():
     from scipy.sparse import random as random_sparse
 
     X = random_sparse(40, 20000, density=0.01, format="csr", random_state=0, dtype=np.float32)
-    with pytest.raises(InputError, match="20000 are too many; train newton, svrg or csvrg"):
+    with pytest.raises(InputError, match="20000 columns are too many; train newton, svrg or csvrg"):
         Classifier().fit(X, np.arange(40) % 2)
 
 
@@ -208,9 +208,9 @@ def test_a_resumed_run_makes_again_what_is_damaged(damage, has_test, stored, tmp
             run(False)
     damage(tmp_path / "m", f"{done[0]}")
     # of an equal model of this process
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "_kept", None)
     resumed = run(True)
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "_kept", None)
     np.testing.assert_array_equal(resumed.machines_, model.machines_)
     assert [line["stage"] for line in read(tmp_path / "m" / "metrics.jsonl")] == [0, 1, 2]
     X = data.train[:100]

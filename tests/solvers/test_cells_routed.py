@@ -21,7 +21,7 @@ from distkern.estimators.loading import load_model
 from distkern.maths.bases import routing
 from distkern.maths.bases.placed import PlacedSizes
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
-from distkern.solvers._cells import basis, layout
+from distkern.solvers._cells import buckets, layout
 from runs import evaluate, plan, train
 
 KINDS = ("two classes", "several classes", "real targets")
@@ -60,8 +60,8 @@ def fitted(tmp_path_factory):
 
 @pytest.fixture
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "KEPT_BYTES", 1)
+    monkeypatch.setattr(buckets, "_kept", None)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_sparse_rows_of_files_are_written_out_a_few_at_a_time(monkeypatch):
 def test_held_out_rows_are_moved_while_training(fitted, tmp_path, monkeypatch):
     data, folder, _, _ = fitted["two classes"]
     expected = load_model(folder).history_[-1]["test_error"]
-    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
+    monkeypatch.setattr(buckets, "KEPT_BYTES", 1)
     monkeypatch.setattr(layout, "KEPT_BYTES", 1)
     given = {"search": None, "max_cell_rows": 100, "random_state": 0, "probability": False}
     planned = [step.name for step in plan(CellClassifier(**given), data.train, test=data.test).passes]

@@ -65,7 +65,7 @@ def test_what_is_given_is_not_searched():
     # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
     assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
     with pytest.raises(
-        InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
+        InputError, match=r"gamma: 2\.0 cannot be given for rows mapped as the search chooses; set search to"
     ):
         CellClassifier(gamma=2.0).fit(X, y)
 
