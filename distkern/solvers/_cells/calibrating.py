@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from distkern.core.held_out import Keys, groups_of, keys_of, row_keys
 from distkern.core.rng import Purpose, stream
-from distkern.core.scores import temperature
+from distkern.core.scores import sigmoid_line, temperature
 from distkern.core.stores import ArrayStore, Store
 from distkern.core.tiles import release
 from distkern.core.types import Array, Block, Floats
@@ -131,18 +131,14 @@ def _line(
     values: Array, positive: NDArray[np.bool_], weights: Array, shared: tuple[Array, Array] | None = None
 ) -> Array:
     """Return slope and offset of a sigmoid; ``shared`` has values and targets of additional rows."""
-    from sklearn.linear_model import LogisticRegression
-
     inside, outside = weights[positive].sum(), weights[~positive].sum()
     targets = np.where(positive, (inside + 1.0) / (inside + 2.0), 1.0 / (outside + 2.0))
     if shared is not None:
         values, targets = np.concatenate([values, shared[0]]), np.concatenate([targets, shared[1]])
         weights = np.concatenate([weights, np.ones(len(shared[0]))])
-    # each row counts as both labels, in proportion to its target
-    rows, labels = np.tile(values, 2)[:, None], np.repeat([1, 0], len(values))
-    shares = np.concatenate([targets, 1.0 - targets]) * np.tile(weights, 2)
-    fitted = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(rows, labels, shares)
-    return np.array([fitted.coef_[0, 0], fitted.intercept_[0]])
+    scale = float(np.abs(values).max()) or 1.0
+    slope, offset = sigmoid_line(values / scale, targets, weights, np.log((inside + 1.0) / (outside + 1.0)))
+    return np.array([slope / scale, offset])
 
 
 @dataclass(frozen=True)
@@ -324,11 +320,11 @@ def calibrating(
     most = min(problem.n_rows, 2 * MOST_CELLS * layout.cell_rows) + 2 * MOST_CELLS * _FOLDS
     row_bytes = 8 * problem.n_outputs + 24
     result = min(most, layout.bucket_rows + MOST_CELLS * _FOLDS) * row_bytes
-    # all held-out rows, and both labels of each
+    # all held-out rows, and some numbers of each
     driver = layout.places_bytes + most * (2 * row_bytes + 64)
     # the machines where the solver starts
     workspace = layout.solving_bytes() + layout.machine_bytes
-    cost = replace(layout.cost(workspace, result, driver=driver, compiled=True), driver_library=True)
+    cost = layout.cost(workspace, result, driver=driver, compiled=True)
     return Each(name, hold_out, items, store, operand=operand, cost=cost)
 
 

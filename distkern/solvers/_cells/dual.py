@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import array_type, compile_loop
+from distkern.core.compiled import argument_types, compile_loop
 from distkern.core.rng import Purpose, stream
 from distkern.core.tiles import apply, scratch
 from distkern.core.types import Array, Floats
@@ -55,8 +55,8 @@ _MANY, _FEW = 12, 3
 #: least expected decrease of a step as a share of a' K a, in units of the kernel's rounding
 _NO_GAIN = 10.0
 _BISECTIONS = 25
-#: rows of the kernel copied at a time
-TILE_ROWS = 64
+#: rows of the kernel that are summed before the sum is added to the others
+_ROWS_OF_A_SUM = 64
 
 
 @dataclass(frozen=True)
@@ -288,25 +288,10 @@ def descend(dtype: np.dtype[Any]) -> Callable[..., tuple[int, float, int]]:
     ``active`` that do not move and would not until their prediction changes by more than ``slack``. It does
     not move coordinates with a gradient of at most ``least``, since an update takes m times as long as a
     check. It returns the number of coordinates left at the front of ``active``, the largest gradient and the
-    number of updates."""
-    import numba
-
-    numbers, written = array_type(np.float64, 1), array_type(np.float64, 1, writable=True)
-    arguments = (
-        array_type(dtype, 2),
-        numbers,
-        numba.float64,
-        numbers,
-        numbers,
-        numbers,
-        numbers,
-        written,
-        array_type(dtype, 1, writable=True),
-        array_type(np.intp, 1, writable=True),
-        numba.float64,
-        numba.float64,
-    )
-    return compile_loop(_descend, arguments)
+    number of updates.
+    """
+    text = "x[:, :] f8[:] f8 f8[:] f8[:] f8[:] f8[:] f8[:]! x[:]! i8[:]! f8 f8"
+    return compile_loop(_descend, argument_types(text, x=dtype))
 
 
 @dataclass(frozen=True)
@@ -380,17 +365,42 @@ def _divided(slopes: Array, curves: Array) -> Array:
 
 
 def product(kernel: Floats, vector: Array) -> Floats:
-    """Return K v (m,) in K's precision, reading only the rows with v_i != 0."""
-    numbers = np.flatnonzero(vector)
-    exact = vector.astype(kernel.dtype)
-    if 2 * len(numbers) > len(vector):
-        return kernel @ exact
+    """Return K v (m,) for a symmetric K in its precision, reading only the rows with v_i != 0."""
     total = np.zeros(len(vector), dtype=kernel.dtype)
-    for start in range(0, len(numbers), TILE_ROWS):
-        some = numbers[start : start + TILE_ROWS]
-        tile = scratch("product", (len(some), len(vector)), kernel.dtype)
-        total += exact[some] @ kernel.take(some, axis=0, out=tile, mode="clip")
+    loop = add_rows(kernel.dtype)
+    loop(kernel, vector.astype(kernel.dtype), np.flatnonzero(vector), total)
     return total
+
+
+def _add_rows(kernel: Any, vector: Any, numbers: Any, total: Any) -> None:
+    # sums of a few rows lose fewer digits than a sum of all
+    part = np.empty_like(total)
+    for start in range(0, numbers.shape[0], _ROWS_OF_A_SUM):
+        stop = min(start + _ROWS_OF_A_SUM, numbers.shape[0])
+        part[:] = total.dtype.type(0)
+        n_fours = (stop - start) // 4 * 4
+        # four rows for each load and store of the sums
+        for place in range(start, start + n_fours, 4):
+            first, second = numbers[place], numbers[place + 1]
+            third, fourth = numbers[place + 2], numbers[place + 3]
+            for j in range(part.shape[0]):
+                part[j] += (
+                    vector[first] * kernel[first, j]
+                    + vector[second] * kernel[second, j]
+                    + vector[third] * kernel[third, j]
+                    + vector[fourth] * kernel[fourth, j]
+                )
+        for place in range(start + n_fours, stop):
+            first = numbers[place]
+            for j in range(part.shape[0]):
+                part[j] += vector[first] * kernel[first, j]
+        total += part
+
+
+@cache
+def add_rows(dtype: np.dtype[Any]) -> Callable[..., None]:
+    """Compile total += K v over the rows of K with the given numbers."""
+    return compile_loop(_add_rows, argument_types("x[:, :] x[:] i8[:] x[:]!", x=dtype))
 
 
 def _direction(kernel: Floats, problem: _Proximal, dual: Array, values: Array) -> Array:

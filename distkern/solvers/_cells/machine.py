@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.held_out import groups_of, row_keys
 from distkern.core.ridge import solve_ridge
-from distkern.core.rng import Purpose, stream
 from distkern.core.tiles import release, scratch
 from distkern.core.types import Array, Floats
 from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
 from distkern.maths.losses.classes import SquaredHinge
 from distkern.maths.losses.conjugate import AbstractDualLoss
-from distkern.solvers._cells.dual import TILE_ROWS, solve_dual
+from distkern.solvers._cells.dual import solve_dual
 
 if TYPE_CHECKING:
     from distkern.choose.machines import SampleRows
@@ -202,8 +202,7 @@ def solving_bytes(n_rows: int, n_features: int, n_outputs: int, *, double: bool)
     most = max(3 * rows, pairs + rows * (4 if double else 1), pairs + factor + rows)
     # tiles; predictions in double precision copy their rows once more
     tiles = (3 if double else 2) * 4 * _TILE
-    products = TILE_ROWS * n_rows * (8 if double else 4)
-    return rows + most + products + n_rows * (96 * n_outputs + 128) + tiles
+    return rows + most + n_rows * (96 * n_outputs + 128) + tiles
 
 
 def predict_cell(
@@ -296,27 +295,13 @@ def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array,
     -------
     rows, targets, weights, and the place of each row: a number that equal rows share, whatever their targets
     """
-    if len(np.unique(_sums_of_bits(_without_negative_zeros(rows)))) == len(rows):
-        return rows, targets, weights, np.arange(len(rows))
-    places = _distinct(rows)[1]
-    pairs = np.column_stack([places, _distinct(targets)[1]])
-    first, inverse = _distinct(pairs.astype(np.float64))
-    order = np.argsort(first)
-    sums: Array = np.bincount(inverse, weights, minlength=len(first))[order].astype(np.float64)
-    chosen = first[order]
+    places = groups_of(row_keys(rows))
+    if places.max() + 1 == len(rows):
+        return rows, targets, weights, places
+    pairs = groups_of(row_keys(np.column_stack([places, targets])))
+    chosen = np.unique(pairs, return_index=True)[1]
+    sums: Array = np.bincount(pairs, weights).astype(np.float64)
     return rows[chosen], targets[chosen], sums, places[chosen]
-
-
-def _distinct(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first row of each set of equal rows, and the set of each row."""
-    exact = _without_negative_zeros(rows)
-    whole = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()
-    keys: NDArray[Any]
-    for keys in (_sums_of_bits(exact), whole):
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) == len(exact) or np.array_equal(exact[first[inverse]], exact):
-            break
-    return first, inverse
 
 
 def shared_rows(parts: Sequence[Floats]) -> tuple[Floats, NDArray[np.int32]]:
@@ -325,46 +310,23 @@ def shared_rows(parts: Sequence[Floats]) -> tuple[Floats, NDArray[np.int32]]:
 
     Needs no more memory than the result and a part.
     """
-    keys = np.concatenate([_sums_of_bits(np.ascontiguousarray(rows)) for rows in parts])
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first))
-    places, ends = rank[inverse], np.cumsum([len(rows) for rows in parts])
-    is_first = np.zeros(len(keys), bool)
-    is_first[first] = True
-    chosen = np.split(is_first, ends[:-1])
-    shared: Floats = np.concatenate([rows[some] for rows, some in zip(parts, chosen, strict=True)])
-    pairs = zip(parts, np.split(places, ends[:-1]), strict=True)
-    if all(np.array_equal(rows, shared[some]) for rows, some in pairs):
-        return shared, places
-    # different rows have equal sums
-    return np.concatenate(parts), np.arange(len(keys), dtype=np.int32)
-
-
-def _without_negative_zeros(rows: Floats) -> Floats:
-    """Return rows whose bits are equal where their numbers are: a negative zero becomes a zero."""
-    return np.ascontiguousarray(rows + 0.0)
-
-
-def _sums_of_bits(exact: Floats) -> NDArray[np.uint64]:
-    """Return a hash of each row that sorts fast: its bit patterns times odd numbers, modulo 2^64."""
-    factors = stream(0, Purpose.ROW_DRAWS).integers(0, 2**63, exact.shape[1], dtype=np.uint64) * 2 + 1
-    patterns = exact.view(np.dtype(f"u{exact.itemsize}"))
-    sums: NDArray[np.uint64] = np.einsum("ij,j->i", patterns, factors, dtype=np.uint64, casting="same_kind")
-    return sums
+    places = groups_of(np.concatenate([row_keys(rows) for rows in parts]))
+    is_first = np.zeros(len(places), bool)
+    is_first[np.unique(places, return_index=True)[1]] = True
+    ends = np.cumsum([len(rows) for rows in parts])[:-1]
+    pairs = zip(parts, np.split(is_first, ends), strict=True)
+    return np.concatenate([rows[some] for rows, some in pairs]), places.astype(np.int32)
 
 
 def _continued(before: CellMachine | None, points: Floats, n_outputs: int) -> Array:
     """Return the coefficients (m, n_outputs) that rows (m, d) have in another machine, 0 for other rows.
 
-    Equal rows get 0 too, since it is unknown to which of them a coefficient belongs. Hashes suffice to find
-    rows: a solution does not depend on its start.
+    Equal rows get 0 too, since it is unknown to which of them a coefficient belongs.
     """
     coefficients = np.zeros((len(points), n_outputs))
     if before is None:
         return coefficients
-    keys = [_sums_of_bits(_without_negative_zeros(rows)) for rows in (before.rows, points)]
-    kinds = np.unique(np.concatenate(keys), return_inverse=True)[1]
+    kinds = groups_of(np.concatenate([row_keys(rows) for rows in (before.rows, points)]))
     old, new = np.split(kinds, [len(before.rows)])
     is_only = (np.bincount(old, minlength=len(kinds)) == 1) & (np.bincount(new, minlength=len(kinds)) == 1)
     row_of = np.zeros(len(kinds), dtype=np.intp)
