@@ -201,7 +201,7 @@ class Cells(AbstractSolver[CellsState]):
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
         chosen: Chosen = yield from self.space.choose(layout, risk, sample)
-        tree = layout.tree(chosen.map.apply(sample.features), FIRST_TREE)
+        tree = layout.tree(chosen.map.apply(np.asarray(sample.rows.features)), FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
@@ -229,9 +229,9 @@ class Cells(AbstractSolver[CellsState]):
             return (yield from self._solve(problem, layout, state))
         if self.before is None:
             return (yield from self._move(layout, state))
-        division = yield from self._update(layout, state, self.before).route()
-        rows = np.array([piece.rows for piece in division.pieces], dtype=np.int64)
-        arrays: dict[str, Any] = places_to_arrays(division.places)
+        places, pieces = yield from self._update(layout, state, self.before).route()
+        rows = np.array([piece.rows for piece in pieces], dtype=np.int64)
+        arrays: dict[str, Any] = places_to_arrays(places)
         return replace(state, stage=1, rows_of_bucket=rows, **arrays)
 
     def _move(self, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
@@ -449,11 +449,11 @@ class Cells(AbstractSolver[CellsState]):
         if self.before is None:
             passes = [
                 *target_outline(problem),
-                Outline(sampling(layout, None), is_before=True),
+                Outline(sampling(layout), is_before=True),
                 *self.space.outline(layout),
-                Outline(layout.counting(None), is_before=True),
-                Outline(layout.moving(None, None), is_before=True),
-                Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)], None, None)),
+                Outline(layout.counting(), is_before=True),
+                Outline(layout.moving(), is_before=True),
+                Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)])),
             ]
         else:
             passes = self._update(layout, self.before.state, self.before).outline()
@@ -461,7 +461,7 @@ class Cells(AbstractSolver[CellsState]):
             passes += outline(layout, has_rarest=self.is_calibrated)
         if problem.has_test:
             passes += [Outline(step, 1) for step in layout.routing()]
-            passes.append(Outline(layout.held_out(None), 2 if self.before is None else 1))
+            passes.append(Outline(layout.held_out(), 2 if self.before is None else 1))
         return passes
 
 

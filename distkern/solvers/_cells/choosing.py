@@ -45,7 +45,7 @@ from distkern.maths.maps.metric import METRIC_ROWS, METRICS, MORE_METRIC_ROWS, M
 from distkern.maths.maps.transform import N_QUANTILES, Transform
 from distkern.passes import Cost, Each, Outline, Reduce
 from distkern.solvers._cells.layout import MIB, CellLayout, sums_of_zero
-from distkern.solvers._cells.tree import Places, dense, places_from_arrays, targets_and_weights
+from distkern.solvers._cells.tree import Places, dense_rows, places_from_arrays
 from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
@@ -70,34 +70,15 @@ class Sampling:
 
 @dataclass(frozen=True)
 class CellSample:
-    """Sampled rows of some blocks, and the sums of the model 0 over all rows of the blocks.
+    """Sampled rows of some blocks, dense and with weights, and the sums of the model 0 over all rows."""
 
-    Attributes
-    ----------
-    features : (n, d), dense
-    targets, weights : (n,); weights are 1 if rows have none
-    group_keys : (n,), or None without groups
-    """
-
-    features: Floats
-    targets: NDArray[Any]
-    weights: NDArray[np.float64]
+    rows: Block
     sums: Sums
-    group_keys: NDArray[np.uint64] | None = None
 
     @staticmethod
     def add(first: CellSample, second: CellSample) -> CellSample:
         """Join the samples of earlier and of later blocks."""
-        keys = None
-        if first.group_keys is not None and second.group_keys is not None:
-            keys = np.concatenate([first.group_keys, second.group_keys])
-        return CellSample(
-            np.concatenate([first.features, second.features]),
-            np.concatenate([first.targets, second.targets]),
-            np.concatenate([first.weights, second.weights]),
-            Sums.add(first.sums, second.sums),
-            keys,
-        )
+        return CellSample(Block.joined([first.rows, second.rows]), Sums.add(first.sums, second.sums))
 
 
 def sample_block(block: Block, operand: Sampling) -> CellSample:
@@ -105,11 +86,10 @@ def sample_block(block: Block, operand: Sampling) -> CellSample:
     ends = operand.offsets[block.index : block.index + 2] * operand.size // operand.offsets[-1]
     order = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
     sample = block.take(np.sort(order[: int(ends[1] - ends[0])]))
-    sums = sums_of_zero(block, operand.risk)
-    return CellSample(dense(sample), *targets_and_weights(sample), sums, sample.group_keys)
+    return CellSample(dense_rows(sample), sums_of_zero(block, operand.risk))
 
 
-def sampling(layout: CellLayout, risk: Risk | None) -> Reduce[CellSample]:
+def sampling(layout: CellLayout, risk: Risk | None = None) -> Reduce[CellSample]:
     """Return the pass that samples rows and sums the losses of the model 0."""
     problem, rows = layout.problem, layout.sample_rows
     operand = None
@@ -149,9 +129,8 @@ class ShuffledSample:
     @classmethod
     def of(cls, risk: Risk, sample: CellSample, seed: int) -> ShuffledSample:
         """Return the shuffled sample with the targets of the risk."""
-        given = Block(sample.features, sample.targets, sample.weights, group_keys=sample.group_keys)
-        codes = None if risk.is_real else sample.targets
-        rows = given.take(order_of_keys(keys_of(given), codes, seed))
+        codes = None if risk.is_real else sample.rows.targets
+        rows = sample.rows.take(order_of_keys(keys_of(sample.rows), codes, seed))
         weights, targets = risk.repeats(rows), risk.targets(rows).astype(np.float64)
         mean = 1.0 if weights is None else float(weights.mean()) or 1.0
         return cls(np.asarray(rows.features), targets, np.asarray(rows.weights), mean)

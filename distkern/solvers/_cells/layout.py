@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.stores import ArrayStore, SliceStore, Store
@@ -245,11 +245,11 @@ class CellLayout:
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
         return math.ceil(most * self.bucket_copies)
 
-    def columns(self, dtype: DTypeLike = np.float32) -> dict[str, tuple[str, tuple[int, ...]]]:
+    def columns(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Return the dtypes and shapes of a moved row's arrays."""
         targets = "<f8" if self.problem.real_targets else "<i4"
         return {
-            "features": (np.dtype(dtype).str, (self.problem.n_features,)),
+            "features": ("<f4", (self.problem.n_features,)),
             "targets": (targets, ()),
             "weights": ("<f8", ()),
             "lies": ("|u1", ()),
@@ -299,15 +299,15 @@ class CellLayout:
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs
         return most_bytes(self.cell_rows, self.bucket_rows, *sizes, double=self.is_double)
 
-    def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
+    def counting(self, places: Places | None = None) -> Reduce[NDArray[np.int64]]:
         """Return the pass that counts rows in each leaf."""
         cost = self.cost(self.placing_bytes(self.problem.block_rows), 8 * self.most_leaves, places=True)
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
     def moving(
         self,
-        operand: Moving | None,
-        store: SliceStore | None,
+        operand: Moving | None = None,
+        store: SliceStore | None = None,
         name: str = "move",
         parts: Sequence[tuple[int, ...]] | None = None,
     ) -> Each:
@@ -320,7 +320,9 @@ class CellLayout:
         cost = self.cost(workspace, result, places=True)
         return Each(name, move_rows, range(len(parts)), store, parts, operand, cost=cost)
 
-    def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
+    def solving(
+        self, items: Sequence[tuple[int, int]], store: Store | None = None, operand: Solving | None = None
+    ) -> Each:
         """Return the pass that solves the machines of each bucket."""
         cost = self.cost(self.solving_bytes(), self.machine_bytes, driver=self.places_bytes, compiled=True)
         return Each("solve", solve_bucket, items, store, operand=operand, cost=cost)
@@ -349,7 +351,7 @@ class CellLayout:
         routing = Routing(placed_sizes(*sizes, self.problem.dtype), self.problem.test_block_rows, "test")
         return routing.planned
 
-    def held_out(self, operand: Model | Risk | _Routed | None) -> Reduce[Sums]:
+    def held_out(self, operand: Model | Risk | _Routed | None = None) -> Reduce[Sums]:
         """Return the pass that measures a model on the test rows, or the model 0 if given only its risk."""
         others: dict[type, Callable[[Block, Any], Sums]] = {Risk: sums_of_zero, _Routed: _measure_routed}
         function = others.get(type(operand), measure)

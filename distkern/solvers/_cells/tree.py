@@ -431,22 +431,16 @@ def grouped(counts: NDArray[np.int64], most: int) -> NDArray[np.int32]:
     return buckets
 
 
-def dense(block: Block) -> Floats:
-    """Return the features of a block as a dense array."""
-    return np.asarray(converted(block.features, sparse=False))
-
-
-def targets_and_weights(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return targets and weights, 1 without weights."""
-    assert block.targets is not None
+def dense_rows(block: Block) -> Block:
+    """Return a block with dense features and with weights, 1 if it has none."""
     weights = np.ones(block.n_rows) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
-    return block.targets, weights
+    return replace(block, features=np.asarray(converted(block.features, sparse=False)), weights=weights)
 
 
 def count_leaves(block: Block, places: Places) -> NDArray[np.int64]:
     """Count the rows and neighbours of a block in each leaf, (n_leaves,)."""
     counts = np.zeros(places.tree.n_leaves, dtype=np.int64)
-    for leaf, part, _ in places.tree.members(places.rows(dense(block))):
+    for leaf, part, _ in places.tree.members(places.rows(np.asarray(dense_rows(block).features))):
         counts[leaf] = len(part)
     return counts
 
@@ -472,15 +466,15 @@ def move_rows(
     places, wanted = operand.places, operand.buckets
     parts = []
     for block in blocks:
-        rows = places.rows(dense(block))
+        given = dense_rows(block)
+        rows = places.rows(np.asarray(given.features))
         order, buckets, lies = places.sorted_rows(rows)
         if wanted is not None:
             kept = np.isin(buckets, wanted)
             order, buckets, lies = order[kept], buckets[kept], lies[kept]
-        targets, weights = targets_and_weights(block)
-        part = {"features": rows[order], "targets": targets[order], "weights": weights[order]}
-        if block.group_keys is not None:
-            part["group_keys"] = block.group_keys[order]
+        some = replace(given, features=rows).take(order)
+        part = {name: getattr(some, name) for name in ("features", "targets", "weights", "group_keys")}
+        part = {name: values for name, values in part.items() if values is not None}
         parts.append({**part, "lies": lies.astype(np.uint8), "bucket": buckets})
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     buckets = arrays.pop("bucket")

@@ -207,15 +207,9 @@ class Piece:
     rows: int
 
 
-@dataclass(frozen=True)
-class Division:
-    """The buckets of the new model, and its places."""
-
-    places: Places
-    pieces: tuple[Piece, ...]
-
-
-def divided(before: PreviousCells, touched: Mapping[int, int], cuts: ArrayStore, most: int) -> Division:
+def divided(
+    before: PreviousCells, touched: Mapping[int, int], cuts: ArrayStore, most: int
+) -> tuple[Places, list[Piece]]:
     """Split buckets with more than ``most`` rows along their own half spaces; keep the others.
 
     The first piece of a bucket keeps its number; the others are numbered from the last previous bucket on.
@@ -244,8 +238,7 @@ def divided(before: PreviousCells, touched: Mapping[int, int], cuts: ArrayStore,
         places.tree, {leaf: trees[bucket] for leaf, bucket in enumerate(buckets) if bucket in trees}
     )
     of_leaf = [numbers_of.get(buckets[leaf], [buckets[leaf]])[part] for leaf, part in leaves_of]
-    new_places = replace(places, tree=tree, bucket_of_leaf=np.array(of_leaf, dtype=np.int32))
-    return Division(new_places, tuple(pieces))
+    return replace(places, tree=tree, bucket_of_leaf=np.array(of_leaf, dtype=np.int32)), pieces
 
 
 def solve_again(
@@ -316,7 +309,7 @@ class Update:
     def _new(self) -> Parts:
         return self.layout.parts_of(range(self.before.n_blocks, len(self.layout.problem.block_rows)))
 
-    def route(self) -> Steps[Division]:
+    def route(self) -> Steps[tuple[Places, list[Piece]]]:
         """Move rows, and return the buckets of the new model."""
         touched, layout, places = self._touched, self.layout, self.before.places
         yield layout.moving(Moving(places), touched.new, "move new rows", self._new)
@@ -325,11 +318,11 @@ class Update:
         yield layout.moving(moving, touched.solving.rows, "move", self._old)
         items = [(bucket, place) for place, bucket in enumerate(buckets.tolist())]
         yield self._cutting(items, self._cuts, touched)
-        return self.division
+        return self._division
 
     @property
-    def division(self) -> Division:
-        """The buckets of the new model, once rows are moved."""
+    def _division(self) -> tuple[Places, list[Piece]]:
+        """The places and buckets of the new model, once rows are moved."""
         solving, new = self._touched.solving, self._new_rows
         buckets = np.flatnonzero(new)
         rows = new[buckets] + _rows_of_slices(solving.rows, solving.n_parts, len(buckets))
@@ -340,8 +333,8 @@ class Update:
         """Return the passes before they are run."""
         layout, items = self.layout, range(self.before.places.n_buckets)
         return [
-            Outline(layout.moving(None, None, "move new rows", self._new), 1),
-            Outline(layout.moving(None, None, "move", self._old), 1),
+            Outline(layout.moving(name="move new rows", parts=self._new), 1),
+            Outline(layout.moving(parts=self._old), 1),
             Outline(self._cutting(items)),
             Outline(self._solving(items)),
         ]
@@ -358,7 +351,7 @@ class Update:
 
     def solving(self, store: Store) -> Each:
         """Return the pass that solves or keeps the machines of all buckets."""
-        return self._solving(self.division.pieces, store, replace(self._touched, cuts=self._cuts))
+        return self._solving(self._division[1], store, replace(self._touched, cuts=self._cuts))
 
     def _solving(
         self, items: Sequence[Any], store: Store | None = None, operand: Touched | None = None
