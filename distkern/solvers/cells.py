@@ -38,7 +38,13 @@ from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.maths.maps.metric import METRICS
 from distkern.maths.maps.transform import TRANSFORMS
 from distkern.solvers._cells.buckets import CellBasis, Solving
-from distkern.solvers._cells.calibrating import held_out, held_out_score, outline, rarest_class, sigmoids_of
+from distkern.solvers._cells.calibrating import (
+    held_out_outlines,
+    held_out_score,
+    hold_rows_out,
+    rarest_class,
+    sigmoids_of,
+)
 from distkern.solvers._cells.choosing import (
     CellSample,
     CellsState,
@@ -52,7 +58,7 @@ from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import CellLayout, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.tree import Moving, Places, grouped, places_to_arrays
-from distkern.solvers._cells.updating import PreviousCells, Update
+from distkern.solvers._cells.updating import CellsUpdate, PreviousCells
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
@@ -260,7 +266,7 @@ class Cells(AbstractSolver[CellsState]):
         solved = replace(self._solved(problem, state, records), stage=2, machines=machines)
         if self._holds_out:
             counts = [record["rarest"] for record in records] if self.is_calibrated else None
-            held, rare = yield from held_out(layout, operand, items, counts)
+            held, rare = yield from hold_rows_out(layout, operand, items, counts)
             sigmoids = sigmoids_of([*held, *rare]) if self.is_calibrated else None
             score = held_out_score(held, solved.n_cells, sigmoids, solved.center, solved.target_scale)
             lines = solved.sigmoids if sigmoids is None else sigmoids.lines
@@ -321,12 +327,12 @@ class Cells(AbstractSolver[CellsState]):
     def _risk(self, state: CellsState) -> Risk:
         return scaled_risk(self.risk, state.center, state.target_scale)
 
-    def _update(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> Update:
+    def _update(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> CellsUpdate:
         risk = self._risk(state)
         old = self._overlap(self._old_rows(layout.problem), layout.problem.n_features)
         # the share of rows near a border is about proportional to the margin
         before = replace(before, margins=layout.overlap / old if old else 1.0)
-        return Update(layout, before, risk, self.settings(risk, state.settled))
+        return CellsUpdate(layout, before, risk, self.settings(risk, state.settled))
 
     def found(self, state: CellsState) -> dict[str, Any]:
         mapping = state.places.map
@@ -458,7 +464,7 @@ class Cells(AbstractSolver[CellsState]):
         else:
             passes = self._update(layout, self.before.state, self.before).outline()
         if self._holds_out:
-            passes += outline(layout, has_rarest=self.is_calibrated)
+            passes += held_out_outlines(layout, has_rarest=self.is_calibrated)
         if problem.has_test:
             passes += [Outline(step, 1) for step in layout.routing()]
             passes.append(Outline(layout.held_out(), 2 if self.before is None else 1))

@@ -8,7 +8,7 @@ fit them by cross-validation over all rows; here a few cells are solved once mor
         solve the machine without the fold        solve_cell, from the coefficients of the whole machine
         predict the rows of the fold              there
     if these have few rows of the rarest class,
-        hold out cells with most of its rows too  held_out
+        hold out cells with most of its rows too  hold_rows_out
     fit a sigmoid for each output                 Sigmoids.fit
     score the rows with it                        held_out_score
 """
@@ -328,7 +328,7 @@ def calibrating(
     return Each(name, hold_out, items, store, operand=operand, cost=cost)
 
 
-def held_out(
+def hold_rows_out(
     layout: CellLayout, solving: Solving, items: Sequence[tuple[int, int]], counts: Sequence[int] | None
 ) -> Steps[tuple[list[Held], list[Held]]]:
     """Hold rows of cells all over the data out.
@@ -359,7 +359,7 @@ def held_out(
     return held, [answers.load(number) for number in range(len(rare))]
 
 
-def outline(layout: CellLayout, *, has_rarest: bool) -> list[Outline]:
+def held_out_outlines(layout: CellLayout, *, has_rarest: bool) -> list[Outline]:
     """Return the passes before they are run; ``has_rarest``: whether cells with a rare class may follow."""
 
     def step(numbers: Sequence[int], name: str = "calibrate") -> Each:

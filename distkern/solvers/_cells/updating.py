@@ -2,7 +2,7 @@
 
 The model's tree sends rows to its buckets, and each bucket's tree to its cells:
 
-    send new rows to their buckets                       Update.route: the pass "move new rows"
+    send new rows to their buckets                       CellsUpdate.route: the pass "move new rows"
     read the old rows of buckets that get new ones       "move"
     find their cells with new rows; cut those that are   cut_again
         too large for a task
@@ -293,7 +293,7 @@ def _solved(
 
 
 @dataclass(frozen=True)
-class Update:
+class CellsUpdate:
     """The passes of an update; the layout has the sizes of old and new rows together."""
 
     layout: CellLayout
