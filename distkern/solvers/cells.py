@@ -3,15 +3,15 @@
 The paper (xRFM) is on the left, our code on the right; our machines are not only ridge regressions:
 
     draw a sample of the rows                        choosing.sampling
-    learn a metric from gradients on it              choosing.learning, after a search before the run
+    learn a metric from gradients on it              SearchSpace.choose, after a search before the run
         (average gradient outer product)                 for open settings (ladder.choose_exact)
-    cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree: across the largest
-        the metric's first direction, at the median      variance of the mapped rows)
+    cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree.fit: across the
+        the metric's first direction, at the median      largest variance of the mapped rows)
     send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
     for every leaf:                                  Cells._solve: a task for each bucket, whose own tree
                                                          cuts it into cells (solve_bucket)
         train a machine on its rows                  solve_cell, on neighbours within the overlap too
-    predict with the machine of a row's leaf         CellBasis
+    predict with the machine of a row's leaf         CellBasis.values_at
 
 Neither rows nor machines pass through the driver: tasks write them to their final place.
 """

@@ -41,7 +41,7 @@ def test_transformed_columns_are_centred_and_constant_ones_vanish(kind):
         np.testing.assert_allclose(z[:, 1].std() / z[:, 0].std(), x[:, 1].std() / x[:, 0].std())
     else:
         np.testing.assert_allclose(z[:, :2].std(axis=0), 1, atol=1e-6)
-    # a constant column of the sample stays out of distances even where later rows differ
+    # a constant column of the sample does not count in distances even if later rows differ
     later = x[:5] + np.array([0, 0, 1])
     np.testing.assert_array_equal(found.apply(later, np.float64)[:, 2], 0)
 
@@ -56,7 +56,7 @@ def test_ranks_and_normal_quantiles_are_those_of_the_distribution():
     ranks = Transform.fit("ranks", x)
     z = ranks.apply(np.array([[0.0], [1.0], [1e9]]), np.float64)[:, 0]
     np.testing.assert_allclose(z, np.sqrt(12) * np.array([-0.5, 0.0, 0.5]), atol=0.03)
-    # many rows of one value get the middle of its shares
+    # equal values get the middle of their ranks
     x = np.repeat([0.0, 1.0], [600, 400])[:, None]
     z = Transform.fit("ranks", x)
     raw = z.apply(x, np.float64)[:, 0] / z.factor[0] + z.shift[0]
@@ -168,7 +168,7 @@ def test_half_of_a_symmetric_matrix_is_all_of_it(n):
 
 @pytest.mark.parametrize(("n", "d"), [(300, 2), (1300, 40), (1700, 2), (1700, 40)])
 def test_iterations_leave_little_of_the_targets(n, d):
-    """With fewer rows than those that precondition and with more; equal rows, and an output without any."""
+    """Fewer and more rows than the preconditioner has; equal rows; an output of zeros."""
     x = rows_of(n, d, dtype=np.float64)
     x[1::7] = x[0]
     targets = np.column_stack([np.sin(3 * x[:, 0]), np.zeros(n), np.sign(x[:, 1])])
@@ -220,7 +220,7 @@ def test_real_targets_are_fitted_around_their_middle(loss):
     targets = (1000 + np.sin(2 * x[:, :1])).astype(np.float64)
     settings = CellSettings(find_kernel("rbf")(gamma=0.5), find_loss(loss)(), 100.0)
     cell = solve_cell(settings, x, targets, np.full(300, 2.0), seed=0)
-    # the mean minimises squares, the median the distances
+    # the mean minimises squares, the median absolute errors
     middle = targets.mean() if loss == "square" else np.sort(targets[:, 0])[149]
     assert cell.constants == pytest.approx(middle, abs=1e-6)
     assert np.abs(cell.predict(settings, x) - targets).max() < 0.25
@@ -241,7 +241,7 @@ def test_a_cell_of_equal_rows_is_two_rows():
     assert cell.predict(settings, x[:1]) == pytest.approx(1.0, abs=0.05)
 
 
-# rows that several cells have
+# rows in several cells
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -41,7 +41,7 @@ def test_half_spaces_cut_rows_into_equal_parts(kind):
     if kind in ("normal", "sorted", "skewed", "on a line"):
         assert tree.n_leaves == 10
         assert counts.min() >= 99
-    # each row by itself, and in parts of any size
+    # the leaf of a row does not depend on other rows
     np.testing.assert_array_equal(leaves[[7]], tree.leaves(X[[7]]))
     np.testing.assert_array_equal(
         leaves, np.concatenate([tree.leaves(part) for part in np.array_split(X, 7)])
@@ -67,7 +67,7 @@ def test_rows_near_a_border_belong_to_both_sides(kind):
     for leaf, part, own in found:
         np.testing.assert_array_equal(part[own], np.flatnonzero(leaves == leaf))
         assert len(part) <= 300 or len(np.unique(X[part], axis=0)) == 1
-    # a part of some of the rows is placed as all of them are
+    # nor do its memberships
     some = np.arange(0, 3000, 7)
     for (_, part, own), (_, whole, owned) in zip(tree.members(X[some]), found, strict=True):
         np.testing.assert_array_equal(some[part], np.intersect1d(some, whole))
@@ -85,7 +85,7 @@ def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bou
     layout = CellLayout(problem, 200, 0.1, False)
     found = list(Tree.fit(X, 200, 0, overlap=Overlap(0.1, 200)).members(X))
     assert sum(len(part) for _, part, _ in found) / 40_000 == pytest.approx(layout.copies(200), rel=0.1)
-    # a slab at the first border as thick as those of cells has a vanishing share of the rows
+    # the share of neighbours at the first border vanishes as rows increase
     copies = [
         CellLayout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False).copies(n / 1000)
         for n in (10**6, 10**9, 10**12)
@@ -120,7 +120,7 @@ def test_neighbours_are_learned_from_and_not_counted():
     )
     assert overlapping.n_cells_ > plain.n_cells_
     assert overlapping.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:])
-    # errors and losses are those of the model on its rows, each once
+    # errors and losses count each row once
     assert overlapping.history_[-1]["train_error"] == pytest.approx(1 - overlapping.score(X[:2000], y[:2000]))
 
 
@@ -154,7 +154,7 @@ def test_buckets_hold_no_more_rows_than_they_may():
 
 
 def test_half_spaces_that_are_no_tree_are_refused():
-    """Children that come before their node would be gone down for ever."""
+    """Children before their node would make endless loops."""
     arrays = tree_to_arrays(Tree.fit(rows(400)[0].astype(np.float32), 100, 0))
     assert arrays["children"].tolist() == [[1, 2], [-1, -2], [-3, -4]]
     np.testing.assert_array_equal(tree_from_arrays(arrays).children, arrays["children"])

@@ -1,4 +1,4 @@
-"""New rows come to machines in cells: those that get some are solved again, all others stay as they are."""
+"""Updates solve cells with new rows again and keep all others."""
 
 from dataclasses import dataclass, replace
 
@@ -23,7 +23,7 @@ from distkern.solvers._cells.tree import Overlap, Tree, cropped, grafted, parts_
 
 @dataclass(frozen=True)
 class Given:
-    """Reads a block, which it has."""
+    """Reads a block in memory."""
 
     block: Block
 
@@ -48,7 +48,7 @@ class Joined(AbstractSource):
 
 
 def updated(model, old, new, scheduler="synchronous"):
-    """The model after an update, and the solver by which it was made."""
+    """Return the updated model, its solver, problem and ending."""
     source = Joined(old, *new)
     task = "regression" if model.task == "regression" else "classification"
     every = from_arrays(*(np.concatenate(side) for side in zip(old, *new, strict=True)), None, task)
@@ -67,7 +67,7 @@ def updated(model, old, new, scheduler="synchronous"):
 
 
 def cells_of(model):
-    """The machines of each bucket's cells, as bytes."""
+    """Return the machines of each bucket's cells as bytes."""
     found = []
     for bucket in range(len(model.machines_)):
         machines = Machines.of(model.parts_.load(bucket))
@@ -105,7 +105,7 @@ def test_cells_without_new_rows_keep_their_machines_to_the_bit(model, old, local
     kept = [one for bucket in before for one in bucket]
     stayed = sum(one in kept for bucket in now for one in bucket)
     assert 0.6 * len(kept) < stayed < len(kept)
-    # whole buckets stay as they were stored, in their place
+    # whole buckets keep their numbers and their bits
     same = (model.machines_ == after.machines_[: len(model.machines_)]).all(axis=1)
     assert 0 < same.sum() < len(same)
     for bucket in np.flatnonzero(same):
@@ -155,7 +155,7 @@ def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, loca
 
 
 def learned_from(model, X):
-    """In how many cells a row is on average, neighbours included."""
+    """Return the average number of cells that learn from a row."""
     coordinates = model.places_.rows(X)
     order, buckets, _ = model.places_.sorted_rows(coordinates)
     n_rows = 0
@@ -171,13 +171,13 @@ def test_borders_have_fewer_neighbours_once_there_are_many_cells(old):
     after, *_ = updated(few, old, [more])
     X, y = (np.concatenate(side) for side in zip(old, more, strict=True))
     anew = Classifier(max_cell_rows=400, random_state=0).fit(X, y)
-    # 3,000 rows are few cells of 400, which share three tenths of their rows, and 6,000 are not
+    # 3,000 rows make few cells of 400, with an overlap of 0.3; 6,000 rows make more
     assert learned_from(few, old[0]) > 1.7
     assert learned_from(after, X) < 1.25 * learned_from(anew, X)
     n_nodes = len(few.places_.tree.margins)
     np.testing.assert_allclose(after.places_.tree.margins[:n_nodes], few.places_.tree.margins / 3, rtol=1e-6)
     assert after.score(*rows(3000, seed=4)) > few.score(*rows(3000, seed=4))
-    # a share that is given is that of all rows
+    # a given overlap stays
     given = Classifier(max_cell_rows=400, overlap=0.3, random_state=0).fit(*old)
     wide, *_ = updated(given, old, [more])
     np.testing.assert_array_equal(wide.places_.tree.margins[:n_nodes], given.places_.tree.margins)
@@ -201,7 +201,7 @@ def test_a_crowd_of_new_rows_is_cut_into_cells_and_buckets(model, old):
     coordinates = after.places_.rows(np.concatenate([old[0], crowd[0][0]]))
     _, buckets, lies = after.places_.sorted_rows(coordinates)
     assert lies.sum() == 8000
-    # buckets were large before where one cell had been added to another
+    # buckets were this large before if a cell was added to another
     assert np.bincount(buckets).max() <= 1.2 * most
     for bucket in range(len(after.machines_)):
         figures = Machines.of(after.parts_.load(bucket)).figures
@@ -240,7 +240,7 @@ def test_a_grafted_tree_has_the_leaves_of_both():
     now = found.leaves(X)
     np.testing.assert_array_equal(first[now], leaves)
     np.testing.assert_array_equal(second[now][leaves == 2], other.leaves(X[leaves == 2]))
-    # a tree of one leaf becomes the other, and no tree changes nothing
+    # a single leaf is replaced by the whole graft; without grafts nothing changes
     whole, _ = grafted(cropped(tree, -1)[0], {0: tree})
     for name in ("directions", "thresholds", "margins", "children"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(tree, name))
@@ -276,7 +276,7 @@ def test_a_machine_goes_on_from_one_of_fewer_rows(name, monkeypatch):
     monkeypatch.setattr(dual, "descend", counting)
     generator = np.random.default_rng(0)
     X = generator.normal(size=(300, 3)).astype(np.float32)
-    # equal rows, of one target and of several, old and new
+    # equal rows with equal and with different targets, old and new
     X[[5, 6, 280, 281]] = X[[0, 1, 2, 3]]
     loss = find_loss(name)()
     f = np.sin(2 * X[:, 0]) + X[:, 1]
@@ -296,5 +296,5 @@ def test_a_machine_goes_on_from_one_of_fewer_rows(name, monkeypatch):
     if name == "square":
         np.testing.assert_array_equal(warm.coefficients, cold.coefficients)
     else:
-        # with bounds, rows that contradict each other say where to start
+        # with bounds, contradicting rows determine the start
         assert sum(n_updates for *_, n_updates in updates) < n_cold or name == "hinge"

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.errors import InputError
 from distkern.core.held_out import groups_of, row_keys
 from distkern.core.ridge import solve_ridge
-from distkern.core.tiles import release, scratch
+from distkern.core.tiles import scratch
 from distkern.core.types import Array, Floats
 from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
 from distkern.maths.losses.classes import SquaredHinge
@@ -275,6 +275,8 @@ def solved_values(
 ) -> list[Array]:
     """Return decision values (n_asked, k) of machines of classes for each C, solved well enough for a search.
 
+    The memory of the kernel matrix is kept for the next call, until the search releases it.
+
     Parameters
     ----------
     loss : None: the squared hinge, the default of cells
@@ -284,7 +286,6 @@ def solved_values(
         settings = CellSettings(kernel, loss or SquaredHinge(), cost, _SEARCH_TOLERANCE, _SEARCH_SWEEPS)
         machine = solve_cell(settings, learned.features, targets, learned.weights, seed)
         values.append(machine.predict(settings, asked.features))
-    release()
     return values
 
 
