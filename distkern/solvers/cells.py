@@ -358,9 +358,8 @@ class Cells(AbstractSolver[CellsState]):
         n_rows = self._old_rows(problem)
         rows = min(self.rows_of_cell(n_rows, problem.n_features), n_rows)
         overlap = self._overlap(problem.n_rows, problem.n_features)
-        _dual(self.risk)
-        quadratic = self.risk.loss.is_quadratic
-        return CellLayout(problem, rows, overlap, quadratic, self.space.map_choice, self._is_costly)
+        is_double = self.risk.loss.is_quadratic or self._is_costly
+        return CellLayout(problem, rows, overlap, is_double, self.space.map_choice)
 
     def _old_rows(self, problem: Problem) -> int:
         """Return the rows of the previous model, or all."""
@@ -384,7 +383,8 @@ class Cells(AbstractSolver[CellsState]):
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         tolerance = max(self.tol, _LEAST_TOLERANCE)
-        return CellSettings(kernel, _dual(risk), settled.cost, tolerance, double=self._is_costly)
+        assert isinstance(risk.loss, AbstractDualLoss)
+        return CellSettings(kernel, risk.loss, settled.cost, tolerance, double=self._is_costly)
 
     @property
     def _is_costly(self) -> bool:
@@ -469,9 +469,3 @@ class Cells(AbstractSolver[CellsState]):
             passes += [Outline(step, 1) for step in layout.routing()]
             passes.append(Outline(layout.held_out(), 2 if self.before is None else 1))
         return passes
-
-
-def _dual(risk: Risk) -> AbstractDualLoss:
-    if not isinstance(risk.loss, AbstractDualLoss):
-        raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-    return risk.loss

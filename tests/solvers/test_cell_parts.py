@@ -9,6 +9,7 @@ from distkern.core.blas import single_threaded
 from distkern.core.ridge import TILE, SymmetricTiles, solve_ridge, solve_ridge_iteratively, tiled_numbers
 from distkern.maths.kernels import TILE_KERNELS, find_kernel, kernel_matrix
 from distkern.maths.losses import find_loss
+from distkern.maths.maps import metric as metrics
 from distkern.maths.maps.metric import gradient_sum, learn_metric, metric_of, root
 from distkern.maths.maps.transform import TRANSFORMS, Transform
 from distkern.solvers._cells import machine as machines
@@ -133,6 +134,17 @@ def test_gradients_of_a_metric_are_those_of_the_formula(is_diagonal):
     found = gradient_sum(x.astype(np.float32), y, given, 0.1, is_diagonal=is_diagonal)
     expected = np.diagonal(expected) if is_diagonal else expected
     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-3 * np.abs(expected).max())
+
+
+def test_gradients_are_the_same_for_any_number_of_outputs_at_once(monkeypatch):
+    x, y = rows_of(300, 3), rows_of(300, 5, seed=1, dtype=np.float64)
+    together = gradient_sum(x, y, np.ones(3), 0.1)
+    # two outputs at a time, then one
+    for columns in (8, 1):
+        monkeypatch.setattr(metrics, "_COLUMNS", columns)
+        np.testing.assert_allclose(gradient_sum(x, y, np.ones(3), 0.1), together, rtol=1e-5)
+    alone = sum(gradient_sum(x, y[:, [output]], np.ones(3), 0.1) for output in range(5))
+    np.testing.assert_allclose(together, alone, rtol=2e-2)
 
 
 def test_the_last_round_of_a_metric_is_from_all_rows():

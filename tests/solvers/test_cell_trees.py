@@ -97,7 +97,7 @@ def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bou
 def test_no_part_of_the_rows_has_more_copies_in_buckets_than_planned(n_columns, overlap):
     X = np.random.default_rng(0).standard_normal((20_000, n_columns)).astype(np.float32)
     problem = Problem((2500,) * 8, n_columns, np.dtype("float32"), 0, n_outputs=1, has_test=False)
-    layout = CellLayout(problem, 500, overlap, quadratic=False)
+    layout = CellLayout(problem, 500, overlap, is_double=False)
     some, ones = X[: layout.sample_rows], np.ones(layout.sample_rows)
     mapping = ShuffledSample(some, ones[:, None], ones, 1.0).centred()
     placed = mapping.apply(X)

@@ -86,17 +86,15 @@ class CellLayout:
     ----------
     problem : the sizes of the data
     cell_rows, overlap : most rows of a cell, and the share of neighbours at a border
-    quadratic : whether the loss is solved by a factorisation
+    is_double : whether machines are solved in double precision
     map : the map of the rows
-    costly : whether C is so large that other losses are solved in double precision too
     """
 
     problem: Problem
     cell_rows: int
     overlap: float
-    quadratic: bool
+    is_double: bool
     map: MapChoice = _NO_MAP
-    costly: bool = False
 
     def __post_init__(self) -> None:
         if self.problem.sparse_numbers is not None and self.problem.n_features > _MOST_COLUMNS:
@@ -106,11 +104,6 @@ class CellLayout:
                 hint="train newton, svrg or csvrg, which read sparse rows, or keep at most "
                 f"{_MOST_COLUMNS} columns",
             )
-
-    @property
-    def is_double(self) -> bool:
-        """Whether machines are solved in double precision."""
-        return self.quadratic or self.costly
 
     @property
     def row_bytes(self) -> int:
