@@ -62,6 +62,10 @@ def gradient_sum(
     coefficients = solve_ridge_iteratively(kernel, targets, ridge)
     n_outputs = targets.shape[1]
     n_gradients = count_gradients(len(rows), n_features, n_outputs)
+    # the strips of the rows with gradients have all their pairs, each once
+    for number in range(-(-n_gradients // TILE)):
+        for place in range(number, len(tiles)):
+            _to_slopes(kernel.tile(number, place))
     at_once = max(1, _COLUMNS // (n_features + 1))
     total = np.zeros(n_features if is_diagonal else (n_features, n_features))
     for number, start in enumerate(range(0, n_gradients, TILE)):
@@ -69,7 +73,7 @@ def gradient_sum(
         pulled: Floats = scratch("pulled", (tile.stop - start, n_outputs, n_features + 1), np.float32)
         pulled[:] = 0.0
         for place, others in enumerate(tiles):
-            slopes = _slopes(kernel.tile(number, place)[: tile.stop - start])
+            slopes = kernel.tile(number, place)[: tile.stop - start]
             # one product serves several outputs
             for first in range(0, n_outputs, at_once):
                 some = slice(first, min(first + at_once, n_outputs))
@@ -84,15 +88,15 @@ def gradient_sum(
     return total
 
 
-def _slopes(values: Floats) -> Floats:
-    """Return K b / D, with D recovered from K = exp(-D / b); 0 for coinciding rows."""
+def _to_slopes(values: Floats) -> None:
+    """Replace K by K b / D, with D recovered from K = exp(-D / b), and by 0 for coinciding rows."""
     slopes: Floats = scratch("slopes", values.shape, values.dtype)
     with np.errstate(divide="ignore"):
         apply(np.log, values, into=slopes)
     # the gradient has no direction between coinciding rows
     slopes[slopes >= -1e-6] = -np.inf
-    apply(np.divide, values, slopes, into=slopes)
-    return apply(np.negative, slopes, into=slopes)
+    apply(np.divide, values, slopes, into=values)
+    apply(np.negative, values, into=values)
 
 
 def count_gradients(n_rows: int, n_features: int, n_outputs: int) -> int:
