@@ -132,6 +132,7 @@ class RidgePath:
     held_out: Floats
     likelihood: Likelihood
     coefficients: Array = field(init=False)
+    _gram: Array | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.coefficients = np.zeros((self.train.shape[1], self.likelihood.n_outputs))
@@ -160,7 +161,8 @@ class RidgePath:
         rows, likelihood, coefficients = self.train, self.likelihood, self.coefficients
         regulariser = np.full((rows.shape[1], 1), ridge)
         regulariser[-1] = 0.0
-        precondition: Callable[[Array], Array] | None = None
+        # curvatures differ little between ridges, and a preconditioner need not be exact
+        gram, precondition = self._gram, None
 
         def objective(decisions: Array, coefficients: Array) -> float:
             penalty = 0.5 * float((regulariser * np.square(coefficients)).sum())
@@ -173,8 +175,11 @@ class RidgePath:
         for _ in range(_MOST_STEPS):
             predictions = likelihood.predictions(decisions)
             gradient = _times(rows.T, likelihood.slopes(predictions)) + regulariser * coefficients
+            if gram is None:
+                self._gram = gram = _weighted_gram(rows, likelihood.curvatures(predictions))
+                precondition = None
             if precondition is None:
-                precondition = _inverse(rows, likelihood.curvatures(predictions), regulariser[:, 0])
+                precondition = _inverse(gram, regulariser[:, 0])
 
             def product(direction: Array, predictions: Array = predictions) -> Array:
                 curved = likelihood.hessian_products(predictions, _times(rows, direction))
@@ -185,7 +190,7 @@ class RidgePath:
             if promised <= max(_TOLERANCE * abs(value), least_decrease):
                 break
             if n_products > _MANY_PRODUCTS:
-                precondition = None
+                gram = None
             change, length = _times(rows, step), 1.0
             reached = objective(decisions + change, coefficients + step)
             while reached > value - _DESCENT * length * promised and length > _SHORTEST:
@@ -203,21 +208,26 @@ def _times(matrix: Floats, values: Array) -> Array:
     return np.asarray(matrix @ values.astype(matrix.dtype), dtype=np.float64)
 
 
-def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
-    """Return the function g -> (Z' diag(curvatures) Z + diag(regulariser))^-1 g."""
-    from scipy.linalg import LinAlgError, cho_factor
-
-    matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
+def _weighted_gram(rows: Floats, curvatures: Array) -> Array:
+    """Return Z' diag(curvatures) Z."""
+    gram, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
     for start in range(0, len(rows), _STRIP):
         weighted = rows[start : start + _STRIP] * roots[start : start + _STRIP, None]
-        matrix += weighted.T @ weighted
-    diagonal, mean = np.diag_indices(len(matrix)), float(np.trace(matrix)) / len(matrix)
+        gram += weighted.T @ weighted
+    return gram
+
+
+def _inverse(gram: Array, regulariser: Array) -> Callable[[Array], Array]:
+    """Return the function g -> (gram + diag(regulariser))^-1 g."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    matrix, diagonal = gram.copy(), np.diag_indices(len(gram))
     matrix[diagonal] += regulariser
     for jitter in _JITTERS:
-        # single-precision sums can be indefinite by rounding; a preconditioner need not be exact
-        matrix[diagonal] += jitter * mean
+        # single-precision sums can be indefinite by rounding
+        matrix[diagonal] += jitter * float(np.trace(gram)) / len(gram)
         try:
-            factor, _ = cho_factor(matrix, lower=True)
+            factor, _ = cho_factor(matrix, lower=True, check_finite=False)
         except LinAlgError:
             continue
         return partial(_solve, factor)

@@ -149,10 +149,16 @@ def over_centres(
     gram, right = weighted.T @ weighted, weighted.T @ (roots * train.targets)
     norm = 0.5 * (train_values[:n_centres] + train_values[:n_centres].T)
     jitter = _JITTER * float(np.trace(gram)) / n_centres
+    coefficients = []
     for ridge in ridges:
-        matrix = gram + ridge * norm
+        matrix = ridge * norm
+        matrix += gram
         matrix[np.diag_indices(n_centres)] += jitter + _RIDGE_JITTER * ridge
-        yield held_out.losses(held_out_values @ cho_solve(_factor(matrix, jitter), right))
+        coefficients.append(cho_solve(_factor(matrix, jitter), right, check_finite=False))
+    # one product for all ridges reads the kernel values once
+    values = held_out_values @ np.hstack(coefficients)
+    for own in np.split(values, len(ridges), axis=1):
+        yield held_out.losses(own)
 
 
 def _factor(matrix: Array, jitter: float) -> tuple[Array, bool]:
@@ -161,7 +167,7 @@ def _factor(matrix: Array, jitter: float) -> tuple[Array, bool]:
 
     while True:
         try:
-            return cho_factor(matrix)  # type: ignore[no-any-return]
+            return cho_factor(matrix, check_finite=False)  # type: ignore[no-any-return]
         except LinAlgError:
             jitter *= 10.0
             matrix[np.diag_indices(len(matrix))] += jitter

@@ -48,6 +48,8 @@ _NARROW = 1024
 _WIDE = 2**14
 #: start of the search for nu of wide rows; sparse rows have norms of about 1
 _FIRST_NU = 1e-4
+#: least nu for which machines of real targets train in single precision
+_LEAST_SINGLE_NU = 1e-6
 #: rows of cells to try if the default does not fit the memory limit
 _SMALLER_CELLS = (4000, 2000, 1000)
 
@@ -279,7 +281,12 @@ class ChoosingRecipe(Recipe):
             "metric": None if metric == "none" else metric,
         }
         settings |= {**kernel_params(kernel), **weight}
-        return settings | ({"search": None} if is_exact else {})
+        if is_exact:
+            return settings | {"search": None}
+        # the sample's machines are in double precision, and rounding would hide functions that they use
+        is_smooth = self.task == "regression" and weight["nu"] < _LEAST_SINGLE_NU
+        wide = {"dtype": "float64"} if is_smooth and self.own.get("dtype", AUTO) == AUTO else {}
+        return settings | wide
 
     @property
     def _seed(self) -> int:

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from distkern.choose import finalists
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
-from distkern.choose.likelihoods import Likelihood, RidgePath, _inverse
+from distkern.choose.likelihoods import Likelihood, RidgePath, _inverse, _weighted_gram
 from distkern.choose.machines import SampleRows
 from distkern.choose.rungs import GAUSSIAN
 from distkern.maths.maps.mapping import MapChoice
@@ -152,7 +152,7 @@ def test_preconditioners_agree_for_one_and_several_outputs():
     generator = np.random.default_rng(0)
     columns, curvatures = generator.normal(size=(60, 8)), generator.uniform(0.5, 1.0, 60)
     matrix = columns.T @ (curvatures[:, None] * columns) + np.eye(8)
-    solve = _inverse(columns, curvatures, np.ones(8))
+    solve = _inverse(_weighted_gram(columns, curvatures), np.ones(8))
     right = generator.normal(size=(8, 3))
     np.testing.assert_allclose(matrix @ solve(right), right, rtol=1e-5)
     np.testing.assert_allclose(matrix @ solve(right[:, :1]), right[:, :1], rtol=1e-5)

@@ -11,9 +11,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import distkern
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
-from distkern.choose.folds import TriedMachine
+from distkern.choose.folds import MachineSetting, TriedMachine
 from distkern.choose.ladder import _is_worth, _oversampling
-from distkern.choose.machines import SampleRows
+from distkern.choose.machines import Kernel, SampleRows
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
@@ -24,6 +24,7 @@ from distkern.engine.executors import local
 from distkern.estimators.arena import Arena
 from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
+from distkern.maths.maps.mapping import MapChoice
 from distkern.runs.data import from_arrays
 from distkern.runs.sources import ArraySource
 from runs import plan, posed_problem, train
@@ -187,6 +188,24 @@ def test_the_held_out_score_belongs_to_the_delivered_machine(tmp_path):
     assert (loaded.held_out_score_, loaded.held_out_error_) == (None, None)
     other = KernelClassifier(settings={"n_landmarks": 16}, random_state=0).fit(X, y)
     assert (other.held_out_score_, other.held_out_error_) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "ridge", "expected"),
+    [
+        (KernelRegressor, {}, 1e-5, "float64"),
+        (KernelRegressor, {}, 1e-2, None),
+        (KernelRegressor, {"dtype": "float32"}, 1e-5, None),
+        (KernelClassifier, {}, 1e-5, None),
+    ],
+)
+def test_smooth_machines_of_real_targets_train_in_double_precision(kind, given, ridge, expected):
+    """Rounding in single precision would lose what the sample's machines, in double precision, have."""
+    X, y = rows()
+    setting = MachineSetting("centres", MapChoice("none"), Kernel("rbf"), ridge)
+    recipe = kind(**given).recipe()
+    settings = recipe._settings(setting, from_arrays(X, y, None, recipe.task))
+    assert settings.get("dtype") == expected
 
 
 def test_settings_override_the_choice():
