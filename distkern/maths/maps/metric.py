@@ -82,8 +82,8 @@ def gradient_sum(
                 apply(np.multiply, points[others, None], coefficients[others, some, None], into=weighted)
                 pulled[:, some] += (slopes @ weighted.reshape(len(weighted), -1)).reshape(-1, *shape[1:])
         for output in range(n_outputs):
-            gradients = pulled[:, output, :-1] - pulled[:, output, -1:] * points[tile, :-1]
-            gradients = times(gradients.astype(np.float64), metric) / width**2
+            pulls = pulled[:, output, :-1] - pulled[:, output, -1:] * points[tile, :-1]
+            gradients = times(pulls.astype(np.float64), metric) / width**2
             total += np.einsum("ij,ij->j", gradients, gradients) if is_diagonal else gradients.T @ gradients
     return total
 
