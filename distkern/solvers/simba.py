@@ -132,7 +132,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"
     memory = "10 bytes a row and output where the row is, 16 more with weights, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", COLUMN_FEATURES)}
-    searched: ClassVar[Mapping[str, Choices]] = {"nu": Choices(0.01, (0.001, 0.003, 0.03))}
+    searched: ClassVar[Mapping[str, Choices]] = {"nu": Choices(0.01, (0.001, 0.003, 0.03), certain=0.5)}
     # trials make all rounds
     worth = 2.0
     rows_in_any_order = True

@@ -157,15 +157,13 @@ class CategoryColumn(AbstractMeansColumn):
         if how.wanted is None and n_levels > MAX_ONEHOT and are_names:
             return DroppedColumn(name, dropped=cls.kind)
         # means of many classes would be more features than indicators
-        fits = 0 < n_outputs <= _MOST_OUTPUTS
-        encoding = how.wanted or (
-            "onehot" if n_levels <= (MAX_ONEHOT if fits else _MOST_ONEHOT) else "target"
-        )
+        most = _MOST_ONEHOT if n_outputs > _MOST_OUTPUTS else MAX_ONEHOT
+        encoding = how.wanted or ("onehot" if n_levels <= most else "target")
         what = hint = ""
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             what = f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}"
             hint = f"give --categorical {name}=target (or drop)"
-        elif encoding != "onehot" and not fits:
+        elif encoding != "onehot" and not 0 < n_outputs <= _MOST_OUTPUTS:
             why = f"there are {n_outputs:,} classes" if n_outputs else "there is no target"
             hint, encoding = how.reading.remedy("as_columns"), "onehot"
             # an unknown target is a problem of its own
