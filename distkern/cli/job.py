@@ -172,7 +172,9 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         merged["search"] = SearchTable.of_table(keys["search"], where)
     if "data" not in merged:
         raise InputError(
-            "no data set given", where=where, hint='add --data D.zarr, or data = "D.zarr" in a job file'
+            "no data set given",
+            where=None if path is None else where,
+            hint='add --data D.zarr, or data = "D.zarr" in a job file',
         )
     try:
         job = Job(**merged)
@@ -287,7 +289,7 @@ def make_estimator(job: Job) -> Any:
         estimator.check_parameters()
     except InputError as error:
         where = f"hyperparameter {error.where!r}" if error.where in parameters else "--set or [params]"
-        raise InputError(error.what, where=where, hint=error.hint or "give another value") from None
+        raise InputError(error.what, where=where, hint=error.hint) from None
     return estimator
 
 

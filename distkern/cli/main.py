@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib
 import logging
+import math
 import os
 import sys
 import threading
@@ -20,7 +22,7 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from distkern.core import interrupts, processes
-from distkern.core.errors import DistkernError, FencedError, InputError, Problems, nearest
+from distkern.core.errors import DistkernError, FencedError, InputError, Problems, invalid_value, nearest
 from distkern.core.processes import exceeded_limit
 from distkern.core.text import broken
 
@@ -142,10 +144,9 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.NoSuchOption):
         return WRONG_INPUT, _line(_no_option(error))
     if isinstance(error, click.UsageError):
+        if isinstance(error, click.BadParameter) and (refusal := _bad_value(error)) is not None:
+            return WRONG_INPUT, _line(str(refusal))
         path, text = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
-        text = text.replace("a valid integer range", "a whole number").replace(
-            "a valid float range", "a number"
-        )
         if "unexpected extra" in text and "=" in text:
             return WRONG_INPUT, _line(f"{text}; write --set before each NAME=VALUE")
         return WRONG_INPUT, _line(f"{text}; see `{path} --help`")
@@ -170,6 +171,34 @@ def explain(error: BaseException) -> tuple[int, str]:
     what += f": {error}" if str(error) else ""
     remedy = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
     return FAILED, _line(f"{what}; {remedy}")
+
+
+def _bad_value(error: click.BadParameter) -> InputError | None:
+    """Return the refusal of an option's value as that of a hyperparameter reads; None for other refusals."""
+    # the import takes 0.1 s
+    from distkern.core.parameters import Number, Whole, in_words
+
+    value, refused, _ = error.message.partition(" is not ")
+    option = error.param
+    if option is None or not refused:
+        return None
+    name = option.opts[-1] if isinstance(option, click.Option) else option.human_readable_name
+    value, kind = value.strip("'"), option.type
+    if isinstance(kind, click.Choice):
+        near = nearest(value, kind.choices)
+        hint = f"did you mean {near}?" if near else None
+        return invalid_value(name, value, in_words(list(map(repr, kind.choices))), hint=hint)
+    if not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return None
+    is_whole = isinstance(kind, click.types.IntParamType)
+    given: int | float | str = value
+    with contextlib.suppress(ValueError):
+        given = int(value) if is_whole else float(value)
+    least, most = (getattr(kind, end, None) for end in ("min", "max"))
+    least, most = -math.inf if least is None else least, math.inf if most is None else most
+    is_open = getattr(kind, "min_open", False), getattr(kind, "max_open", False)
+    accepted = (Whole if is_whole else Number)(least, most, is_open)
+    return invalid_value(name, given, accepted.description)
 
 
 def _no_option(error: click.NoSuchOption) -> str:

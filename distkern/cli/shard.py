@@ -335,7 +335,7 @@ def _add_columns(
             hint = f"give --columns to add the feature-major copy to {src[0]}"
         elif columns:
             hint += ", or one data set to which to add the feature-major copy"
-        raise InputError("missing", where="--out", hint=hint)
+        raise InputError("is missing", where="--out", hint=hint)
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if given and option.name not in _OF_THE_COPY:

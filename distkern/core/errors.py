@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 #: characters of a part of a message
 _LONGEST = 800
+#: a problem that starts with a verb continues its place: "a.csv is empty", "nu must be ..."
+_VERB = re.compile(
+    r"(already exists|belongs|cannot|contains|determines|does|encodes|exists|has|holds|is|must|needs|"
+    r"supports|was)\b"
+)
 #: names in other libraries -> ours; the first valid one is suggested
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     word: tuple(ours.split())
@@ -67,7 +73,7 @@ class InputError(DistkernError, ValueError):
     Parameters
     ----------
     what : str
-        The problem, one clause without full stop.
+        The problem, one clause without full stop; its subject is ``where`` if it starts with a verb.
     where : str, optional
         File, row, column or option, for instance ``"a.csv, row 7, column 'age'"``.
     hint : str, optional
@@ -83,7 +89,8 @@ class InputError(DistkernError, ValueError):
     @property
     def _message(self) -> str:
         # a name in a user's file may be as long as the file
-        place = "" if self.where is None else f"{_shortened(self.where)}: "
+        joint = " " if _VERB.match(self.what) else ": "
+        place = "" if self.where is None else f"{_shortened(self.where)}{joint}"
         remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
         return f"{place}{_shortened(self.what)}{remedy}"
 
@@ -155,8 +162,18 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     same = [one for one in _SYNONYMS.get(name.lower().replace("-", "_"), ()) if one in names]
     # "c" is no misspelling of "nu", but "C" in another case
     in_case = [one for one in names if one.lower() == name.lower()]
-    guesses = same or in_case or difflib.get_close_matches(name, names, n=1)
+    longer = [one for one in names if len(name) >= 3 and one.startswith(name)]
+    guesses = same or in_case or difflib.get_close_matches(name, names, n=1) or longer
     return next(iter(guesses), None)
+
+
+def invalid_value(name: str | None, value: object, accepted: str, hint: str | None = None) -> InputError:
+    """Return the error for a value that a parameter or option does not accept.
+
+    >>> print(invalid_value("nu", -1, "a positive number"))
+    nu must be a positive number, got -1
+    """
+    return InputError(f"must be {accepted}, got {_shortened(repr(value))}", where=name, hint=hint)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

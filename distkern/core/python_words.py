@@ -58,6 +58,8 @@ _VALUE = re.compile(
 _COLUMN = re.compile(r"--(drop|text|id|positive) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
 _CATEGORIES = re.compile(r"--categorical ([^\s=]+)=(onehot|target|drop)")
 _FLAG = re.compile(rf"--({'|'.join(map(re.escape, sorted(_FLAGS, key=len, reverse=True)))})(?![\w-])")
+#: words of a job file, in the accepted values of a message
+_WORD = re.compile(r"(?<=be )(true)\b|(?<=, |r )(none|false)(?=$|, got| or )|(?<=, )(true)(?=, false)")
 _OTHER = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
@@ -76,6 +78,10 @@ def in_python_words(text: str) -> str:
     "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
     >>> in_python_words("use a number > 0 or none")
     'use a number > 0 or None'
+    >>> in_python_words("--threshold must be a number, 'balanced' or none, got 2")
+    "threshold must be a number, 'balanced' or None, got 2"
+    >>> in_python_words("projection must be true, false or 'span', got 2")
+    "projection must be True, False or 'span', got 2"
     """
     parts = _COMMANDS.split(text)
     return "".join(part if part.startswith("`") else _translated(part) for part in parts)
@@ -91,7 +97,7 @@ def _translated(text: str) -> str:
     )
     text = _FLAG.sub(lambda found: _FLAGS[found[1]], text)
     text = _OTHER.sub(lambda found: _name(found[1]), text)
-    return text.removesuffix(" or none") + " or None" * text.endswith(" or none")
+    return _WORD.sub(lambda found: found[0].capitalize(), text)
 
 
 def _dict(table: str) -> str:

@@ -152,7 +152,7 @@ def of_positive_weight(
     if weights is None:
         return features, targets, None
     if np.any(weights < 0):
-        raise InputError("negative sample weights", where="sample_weight", hint="weights must be 0 or more")
+        raise InputError("has negative weights", where="sample_weight", hint="give weights >= 0")
     kept = weights > 0
     if not kept.any():
         raise InputError(

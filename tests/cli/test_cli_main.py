@@ -27,7 +27,7 @@ def failing(monkeypatch, error):
         (
             InputError("is empty", where="a.csv", hint="fill it"),
             2,
-            "distkern: error: a.csv: is empty; fill it",
+            "distkern: error: a.csv is empty; fill it",
         ),
         (InputError("two\nlines"), 2, "distkern: error: two lines"),
         (FencedError("another driver has taken over"), 2, "distkern: error: another driver has taken over"),
@@ -79,14 +79,17 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
         (["xyz"], "distkern: error: No such command 'xyz'; use one of: shard, plan"),
         (["evaluate", "m", "--dat", "d"], "distkern: error: --dat: no such option; did you mean --data?"),
         (["evaluate", "m"], "distkern: error: Missing option '--data'"),
-        (["train", "--seed", "x", "--data", "d"], "distkern: error: Invalid value for '--seed'"),
+        (
+            ["train", "--seed", "x", "--data", "d"],
+            "distkern: error: --seed must be an integer in [0, 4294967295], got 'x'",
+        ),
         (
             ["plan", "--data", "d", "--memory-limit", "much"],
-            "distkern: error: Invalid value for '--memory-limit'",
+            "distkern: error: --memory-limit must be a size such as '512MiB' or '2GB', got 'much'",
         ),
         (["inspect", "nothing-here"], "distkern: error: nothing-here: no such file or folder"),
         (["predict", "m", "--data", "d", "--out", "p.txt"], "distkern: error: --out: 'p.txt'"),
-        (["demo", "--rows", "2000", "--data", "a.csv"], "distkern: error: --rows: does not go with --data"),
+        (["demo", "--rows", "2000", "--data", "a.csv"], "distkern: error: --rows does not go with --data"),
     ],
 )
 def test_wrong_usage(capsys, arguments, line):

@@ -40,7 +40,7 @@ def test_public_functions_speak_python_and_what_they_call_does_not(tmp_path):
         assert error.value.hint == "give overwrite=True or another path"
         with pytest.raises(InputError, match="already exists; give --overwrite or another --out"):
             ingest.write_dataset([(X, Y)], tmp_path)
-    with pytest.raises(InputError, match=r"test_fraction: 3.0 is not between 0 and 1"):
+    with pytest.raises(InputError, match=r"test_fraction must be between 0 and 1, such as 0\.2, got 3\.0"):
         dk.write_dataset(X, Y, tmp_path / "d.zarr", test_fraction=3.0)
 
 

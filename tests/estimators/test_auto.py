@@ -420,7 +420,7 @@ def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch)
     assert opened == [("synchronous", None), *(("threads", workers) for workers in (1, 3, 4, 3, 1))]
     assert len({model.coefficients_.tobytes() for model in fits}) == 1
     assert "n_jobs" not in fits[2].stored_params()
-    with pytest.raises(InputError, match="n_jobs: is 0; use a whole number >= 1"):
+    with pytest.raises(InputError, match="n_jobs must be an integer >= 1"):
         kind(n_jobs=0).fit(X, y)
 
 
