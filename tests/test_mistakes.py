@@ -98,6 +98,36 @@ def made(tmp_path_factory):
         ("train --data d.zarr --out new --algorithm svrg --set loss=mse", ["did you mean 'least_squares'?"]),
         ("train --data d.zarr --out new --algorithm svrg --set loss=log", ["did you mean 'logistic'?"]),
         ("train --data d.zarr --out new --algorithm svrg --set kernel=gaussian", ["did you mean 'rbf'?"]),
+        ("train --data d.zarr --out new --algorithm svrg --set kernel=gausian", ["did you mean 'rbf'?"]),
+        ("train --data d.zarr --out new --algorithm svrg --set n_landmarks=1e2", ["got 100.0; write 100"]),
+        (
+            "train --data d.zarr --out new --algorithm cells --set n_landmarks=9",
+            ["belongs to avm, csvrg, newton"],
+        ),
+        ("train --data d.zarr --out new --algorithm newton --nu 1", ["--nu", "write --set nu=VALUE"]),
+        ("train --data d.zarr --out new --epochs 5", ["--epochs", "write --set stages=VALUE"]),
+        ("train --data d.zarr --out new --scheduler tcp://127.0.0.1:1", ["no Dask scheduler answers"]),
+        ("tune --data d.zarr --out m", ["m holds a finished model"]),
+        ("tune --data d.zarr --out new --trials 5", ["--trials", "table [search] of a job file"]),
+        ("shard good.csv --out good.csv", ["good.csv already exists; give another --out"]),
+        ("shard good.csv --label income --out x.zarr", ["--label", "give --target COLUMN"]),
+        ("shard good.csv --scale std --out x.zarr", ["--scale must be", "got 'std'; did you mean standard?"]),
+        ("shard good.csv --categorical state:onehot --out x.zarr", ["'state:onehot'", "state=onehot"]),
+        ("shard good.csv --weight state --out x.zarr", ["column 'state': 'a'", "give --weight a column"]),
+        (
+            "shard good.csv --delimiter ;; --out x.zarr",
+            ["--delimiter must be one ASCII character", "got ';;'"],
+        ),
+        ("predict m d.zarr --out p.csv", ["d.zarr is a data set", "--data d.zarr"]),
+        ("predict d.zarr new.csv --out p.csv", ["d.zarr is a data set, not a model"]),
+        ("predict m new.csv --proba --decision --out p.csv", ["--proba cannot be combined with --decision"]),
+        ("evaluate m --data d.zarr --metric auc", ["--metric", "`distkern evaluate` prints all metrics"]),
+        ("explain m --data d.zarr", ["no command 'explain'", "load_model(M).explain(X, y)"]),
+        (
+            "update r --data d.zarr",
+            ["task 'classification', not regression; shard the file again with --like"],
+        ),
+        ("runs m", ["m is a model", "`distkern runs .`"]),
         ("train d.zarr", ["d.zarr is a folder, not a job file", "--data d.zarr"]),
         ("train good.csv", ["good.csv is not a TOML file", "`distkern shard good.csv --out good.zarr`"]),
         ("update m --data good.csv", ["`distkern shard good.csv --like m --out good.zarr`"]),
@@ -172,6 +202,13 @@ def with_nan():
             lambda: KernelClassifier(memory_limit=2).fit(X, Y),
             ["memory_limit must have a unit, got '2'", "2GiB"],
         ),
+        (lambda: fitted().predict(None), ["X is None; give rows"]),
+        (lambda: fitted(FRAME).predict(X[:, :1]), ["X has 1 columns, but the model expects 2 columns"]),
+        (lambda: fitted().score(X), ["y is missing; give labels"]),
+        (lambda: fitted().explain(X, Y, features="x"), ["features must be a list, got 'x'; give ['x']"]),
+        (lambda: NewtonClassifier().fit(X, "no"), ["y is the text 'no'", "give one value for each row"]),
+        (lambda: distkern.RandomFeatures(kernel="chi2").fit(X), ["shard with scale='minmax'"]),
+        (lambda: distkern.RandomFeatures(n_features=3).fit(X), ["n_features must be a positive even number"]),
         (lambda: fitted().predict({"age": 1}), ["X is a dict", "[X]"]),
         (lambda: fitted().predict(with_nan()), ["X: Input X contains NaN", "impute them"]),
         (lambda: fitted(FRAME.to_numpy()), ["X: 'a' is not a number", "pandas.DataFrame(X)"]),
@@ -312,3 +349,21 @@ def test_average_precision_names_its_class():
     figures = {"n": 3, "seconds": 0.1, "average_precision": 0.5}
     measured = {"test": Evaluation(figures, labels=("churned", "stayed"), predicted=("churned", "stayed"))}
     assert ["average precision of stayed", "0.5"] in figure_rows(measured)
+
+
+def test_arguments_that_a_method_lacks_get_the_nearest_one():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'cv'; did you mean 'validation'"):
+        tune(NewtonClassifier(), X, Y, {"nu": [1.0]}, cv=5)
+    with pytest.raises(TypeError, match="'weights'; did you mean 'sample_weight'"):
+        NewtonClassifier().fit(X, Y, weights=Y)
+
+
+def test_hints_quote_names_with_blanks(tmp_path, capsys):
+    names = [f"row {number}" for number in range(60)]
+    FRAME.assign(**{"Customer ID": names}, income=Y).to_csv(tmp_path / "a.csv", index=False)
+    assert main(["shard", str(tmp_path / "a.csv"), "--check"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "--text 'Customer ID' uses its words" in out
+    assert "--categorical 'Customer ID'=target" in out
+    # the target that is taken is named, as without --check
+    assert "target: income (the last column; --target COLUMN for another)" in out

@@ -424,9 +424,9 @@ class Searched(AbstractSolver[State]):
             ends = (values[1], values[-1]) if isinstance(value, str) else (min(values), max(values))
             said.append(f"{name}={_described(value)} of {_described(ends[0])}..{_described(ends[1])}")
         gained = (
-            f"loss {score:.4g} ({plain:.4g} unsearched)"
+            f"loss {score:.4g} ({plain:.4g} with the defaults)"
             if self.is_real
-            else f"log loss {score:.3g} ({plain:.3g} unsearched)"
+            else f"log loss {score:.3g} ({plain:.3g} with the defaults)"
         )
         return f"chosen: {', '.join(said)}", f"held-out {gained}"
 

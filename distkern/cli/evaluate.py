@@ -53,7 +53,7 @@ _NAMES = {
     "calibration_error": "calibration error",
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
-    "r2": "R^2",
+    "r2": "R\N{SUPERSCRIPT TWO}",
     "pinball": "pinball loss",
     "mean_decision": "mean decision value",
 }

@@ -216,7 +216,11 @@ def _refuse_unknown_names(job: Job) -> None:
         )
     unknown = [name for name in (*job.params, *searched) if name not in known]
     if unknown and job.algorithm != CHOSEN:
-        raise unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
+        owners = [algorithm for algorithm in SOLVERS if unknown[0] in _names_of(algorithm)]
+        error = unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
+        if owners:
+            raise InputError(error.what, hint=f"it belongs to {', '.join(owners)}")
+        raise error
     for name in unknown:
         owners = [algorithm for algorithm in SOLVERS if name in _names_of(algorithm)]
         if name in job.params and not set(CHOOSABLE).isdisjoint(owners):

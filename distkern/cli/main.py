@@ -22,7 +22,15 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from distkern.core import interrupts, processes
-from distkern.core.errors import DistkernError, FencedError, InputError, Problems, invalid_value, nearest
+from distkern.core.errors import (
+    DistkernError,
+    FencedError,
+    InputError,
+    Problems,
+    invalid_value,
+    nearest,
+    synonym,
+)
 from distkern.core.processes import exceeded_limit
 from distkern.core.text import broken
 
@@ -46,14 +54,39 @@ _REMEDIES = {
 }
 #: commands that train, and seconds after which they report that they started, off a terminal
 _LONG, _SILENT = ("train", "tune", "update", "demo"), 1.5
+#: what is no command -> where it is
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("explain", "importance", "importances"),
+        "the report.html that `train` writes shows importances; in Python: load_model(M).explain(X, y)",
+    ),
+    **dict.fromkeys(
+        ("report", "plot"),
+        "a model's folder has a report.html; `distkern evaluate M --data D.zarr --html FILE` writes a page",
+    ),
+    **dict.fromkeys(("export", "onnx"), "in Python: distkern.export(model, 'model.onnx')"),
+    "serve": "in Python: load_model(M).predict([record])",
+}
 #: options of other programs, or keys of job files -> what to give instead
 _INSTEAD = {
     **dict.fromkeys(("--n-jobs", "--njobs", "--jobs", "-j"), "give --workers N"),
     **dict.fromkeys(
-        ("--metric", "--scoring", "--method", "--candidates", "--validation", "--cv"),
+        (
+            "--metric",
+            "--scoring",
+            "--method",
+            "--candidates",
+            "--trials",
+            "--n-trials",
+            "--n-iter",
+            "--validation",
+            "--cv",
+            "--folds",
+        ),
         "the table [search] of a job file has metric, method, candidates and validation; "
         "see `distkern tune --help`",
     ),
+    **dict.fromkeys(("--label", "--labels", "--y"), "give --target COLUMN"),
     "--overwrite": "give another --out, or remove that folder first",
 }
 
@@ -68,7 +101,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             near = nearest(cmd_name, _COMMANDS)
             meant = f"did you mean {near!r}?" if near else f"use one of: {', '.join(_COMMANDS)}"
-            ctx.fail(f"No such command {cmd_name!r}; {meant}")
+            raise InputError(f"no command {cmd_name!r}", hint=_ELSEWHERE.get(cmd_name, meant))
         command = getattr(importlib.import_module(f"distkern.cli.{_COMMANDS[cmd_name]}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
@@ -206,13 +239,28 @@ def _no_option(error: click.NoSuchOption) -> str:
     option = error.option_name.replace("_", "-")
     path = error.ctx.command_path if error.ctx else "distkern"
     instead = _INSTEAD.get(option, "")
+    if path.endswith(("evaluate", "predict")) and option in ("--metric", "--scoring"):
+        instead = "`distkern evaluate` prints all metrics"
+    known = _options(error.ctx.command if error.ctx else None)
+    if not instead and "--set" in known and (name := _hyperparameter(option)):
+        instead = f"write --set {name}=VALUE"
     if not instead and option in _options(group.get_command(click.Context(group), "shard")):
         instead = f"it belongs to the data set: distkern shard FILE {option} ... --out D.zarr"
-    known = _options(error.ctx.command if error.ctx else None)
     near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)
     if not instead and near:
         instead = f"did you mean {near[0]}?"
     return f"{error.option_name}: no such option; {instead or f'see `{path} --help`'}"
+
+
+def _hyperparameter(option: str) -> str | None:
+    """Return the hyperparameter that an option names, in our words or another library's."""
+    # the import takes a while
+    from distkern.solvers.base import SOLVERS
+    from distkern.solvers.hyperparameters import hyperparameters_of
+
+    name = option.removeprefix("--").replace("-", "_")
+    known = {one for solver in SOLVERS.values() for one in hyperparameters_of(solver)}
+    return name if name in known else synonym(name, known)
 
 
 def _options(command: click.Command | None) -> list[str]:

@@ -70,8 +70,8 @@ def tune(
     from distkern.cli.train import driving, has_dashboard
     from distkern.show.terminal import Terminal
 
-    search = tuning.search_of(job, dataset)
     tuning.check_search_folder(job)
+    search = tuning.search_of(job, dataset)
     tuned = tuning.job_of(job, search.candidates[0].estimator)
     if tuned.algorithm != job.algorithm:
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
@@ -143,8 +143,9 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
     click.echo(wrapped(f"* {tuning.chosen_words(search, ranked)}"))
-    if chance := tuning.within_chance(ranked):
-        click.echo(wrapped(chance))
+    for text in (tuning.beside_defaults(search, ranked), tuning.within_chance(ranked)):
+        if text:
+            click.echo(wrapped(text))
     for text in tuning.at_an_end(ranked):
         click.echo(wrapped(f"{text}: a wider range may contain a better value"))
     test = (

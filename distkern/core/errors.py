@@ -30,7 +30,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "rbf": "gaussian gauss squared_exponential se radial",
         "polynomial": "poly polynomial_kernel",
         "chi2": "chi_squared additive_chi2",
-        "standard": "zscore standardize standardise standard_scaler",
+        "standard": "std zscore standardize standardise standard_scaler",
         "minmax": "min_max minmax_scaler",
         "normal": "quantile_normal gauss_rank",
         "train": "fit learn",
@@ -40,12 +40,16 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "tune": "search optimize optimise hpo",
         "runs": "list",
         "nu lam": "alpha reg_lambda lambda",
-        "stages": "max_iter n_epochs epochs n_iter",
+        "stages": "max_iter epochs n_epochs epochs n_iter",
         "random_state": "seed random_seed",
         "n_landmarks": "n_components n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
         "memory_limit": "max_memory memory",
         "tol": "tolerance",
+        "accuracy": "acc",
+        "validation": "cv folds n_splits validation_fraction",
+        "parameters": "param_grid param_distributions space",
+        "candidates": "n_iter n_trials",
     }.items()
     for word in theirs.split()
 }
@@ -90,7 +94,8 @@ class InputError(DistkernError, ValueError):
     def _message(self) -> str:
         # a name in a user's file may be as long as the file
         joint = " " if _VERB.match(self.what) else ": "
-        place = "" if self.where is None else f"{_shortened(self.where)}{joint}"
+        named = self.where is None or self.what.startswith(f"{self.where} ")
+        place = "" if named else f"{_shortened(str(self.where))}{joint}"
         remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
         return f"{place}{_shortened(self.what)}{remedy}"
 
@@ -156,6 +161,12 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
+def synonym(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name of what another library calls ``name``."""
+    ours = _SYNONYMS.get(name.lower().replace("-", "_"), ())
+    return next((one for one in ours if one in known), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` probably means: another library's synonym or a close spelling."""
     names = sorted(known)
@@ -163,7 +174,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     # "c" is no misspelling of "nu", but "C" in another case
     in_case = [one for one in names if one.lower() == name.lower()]
     longer = [one for one in names if len(name) >= 3 and one.startswith(name)]
-    guesses = same or in_case or difflib.get_close_matches(name, names, n=1) or longer
+    close = difflib.get_close_matches(name, names, n=1)
+    # a misspelt name of another library
+    theirs = difflib.get_close_matches(name.lower(), _SYNONYMS, n=3, cutoff=0.8)
+    guesses = same or in_case or close or longer or [o for t in theirs for o in _SYNONYMS[t] if o in names]
     return next(iter(guesses), None)
 
 

@@ -318,7 +318,10 @@ class Parameter:
             if close or other_way(name, value):
                 hint = other_way(name, value) or f"did you mean {close!r}?"
                 raise InputError(f"unknown value {value!r}", where=name, hint=hint)
-        raise invalid_value(name, value, self.description)
+        # 1e3 is a float
+        whole = int(value) if isinstance(value, float) and value.is_integer() else None
+        fits = whole is not None and any(kind.accepts(whole) for kind in self.kinds)
+        raise invalid_value(name, value, self.description, f"write {whole}" if fits else None)
 
 
 def in_words(alternatives: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core import blas
-from distkern.core.choices import Compared
+from distkern.core.choices import Compared, reason
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.core.types import AbstractSource
@@ -242,14 +242,14 @@ class ChoosingRecipe(Recipe):
         sample = arena.sample
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
-            because = f"{columns}, and too few different rows{of_class} to choose by"
+            because = f"there are too few different rows{of_class} to compare algorithms"
             return replace(self._unsearched(source), because=because)
         if source.is_sparse and source.n_features > _NARROW:
             return self._compared(sample, columns, source)
         # columns that are scaled already, or sparse, stay as they are
         keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         found = arena.climb(MapChoice("none") if keeps else STANDARD)
-        because = f"{columns}, and by {self._unit} on held-out rows of a sample"
+        because = reason(found.compared, self._unit)
         instead, expected = self._settings(found.inexact.setting, data), None
         if found.chosen.setting.kind == "exact":
             # cells hold out rows of their own
@@ -306,7 +306,7 @@ class ChoosingRecipe(Recipe):
         expected = None
         if source.n_rows <= KNOWN * sample.rows.n_rows:
             expected = sample.variance * chosen.score, sample.variance * chosen.error
-        because = f"{columns}, and by {self._unit} on held-out rows of a sample"
+        because = reason(compared, self._unit)
         return replace(chosen.setting, because=because, compared=compared, expected=expected)
 
     def _with_nu(self, candidate: Candidate, sample: FoldedSample) -> TriedSetting[Candidate]:

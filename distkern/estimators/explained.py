@@ -44,6 +44,8 @@ def explanation_of(
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
         if not kind.accepts(value):
             raise invalid_value(name, value, kind.description)
+    if isinstance(features, str):
+        raise InputError(f"must be a list, got {features!r}", where="features", hint=f"give [{features!r}]")
     given = _rows_of(model, X, y, max_samples, random_state)
     how = ExplanationEffort(
         random_state,

@@ -246,7 +246,7 @@ class Figure:
             ticker: Any = AdaptiveTicker(base=1024, mantissas=powers, desired_num_ticks=5, num_minor_ticks=0)
             shown.update(ticker=ticker, formatter=NumeralTickFormatter(format="0[.]0 b"))
         elif axis.kind == "date":
-            ticker = DatetimeTicker(desired_num_ticks=5, num_minor_ticks=0)
+            ticker = DatetimeTicker(desired_num_ticks=4, num_minor_ticks=0)
             shown.update(ticker=ticker, formatter=DatetimeTickFormatter())
         else:
             ticker = BasicTicker(desired_num_ticks=5, num_minor_ticks=0)

@@ -84,7 +84,7 @@ def test_distributions_of_scipy_and_optuna():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((X,), r"y: y is missing; give tune\(estimator, X, y, parameters\)"),
+        ((X,), r"y is missing; give tune\(estimator, X, y, parameters\)"),
         ((X, NUS), "y is a dict"),
         (
             (X, Y, {"nu": 3}),

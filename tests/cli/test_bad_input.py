@@ -79,9 +79,15 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "--data", "empty", "--out", "new"], ["empty", "not a data set", "distkern shard"]),
+        (
+            ["train", "--data", "empty", "--out", "new"],
+            ["empty", "not a finished data set", "distkern shard"],
+        ),
         (["inspect", "empty"], ["empty", "neither a data set, a model nor a run"]),
-        (["evaluate", "d.zarr", "--data", "d.zarr"], ["d.zarr", "not a model", "folder that train wrote"]),
+        (
+            ["evaluate", "d.zarr", "--data", "d.zarr"],
+            ["d.zarr is a data set, not a model", "`distkern train` or save wrote"],
+        ),
         (["evaluate", "m", "--data", "scaled.zarr"], ["scaled.zarr", "no test split", "--split train"]),
         (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
         (

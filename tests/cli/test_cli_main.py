@@ -75,8 +75,8 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["trian"], "distkern: error: No such command 'trian'; did you mean 'train'?; see"),
-        (["xyz"], "distkern: error: No such command 'xyz'; use one of: shard, plan"),
+        (["trian"], "distkern: error: no command 'trian'; did you mean 'train'?\n"),
+        (["xyz"], "distkern: error: no command 'xyz'; use one of: shard, plan"),
         (["evaluate", "m", "--dat", "d"], "distkern: error: --dat: no such option; did you mean --data?"),
         (["evaluate", "m"], "distkern: error: Missing option '--data'"),
         (

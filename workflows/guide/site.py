@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from griffe import Class, Extension
 from mkdocs.structure.files import File
 
 import distkern
@@ -15,6 +16,15 @@ ROOT = Path(__file__).parents[2]
 GITHUB = "https://github.com/distkern/distkern/{}/main/"
 #: of a link in Markdown: its file and the place in it
 LINK = re.compile(r"(?<=\]\()(?P<to>[^)\s#]+)(?P<place>#[^)\s]*)?(?=\))")
+
+
+class Overloads(Extension):
+    """Give methods that are only overloads, as ``predict``, a place in the reference: the documented one."""
+
+    def on_class_members(self, *, cls: Class, **kwargs: Any) -> None:
+        for name, overloads in cls.overloads.items():
+            if overloads and name not in cls.members:
+                cls.set_member(name, next((one for one in overloads if one.has_docstring), overloads[0]))
 
 
 def on_config(config: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -160,7 +161,7 @@ class CategoryColumn(AbstractMeansColumn):
         what = hint = ""
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             what = f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}"
-            hint = f"give --categorical {name}=target (or drop)"
+            hint = f"give --categorical {shlex.quote(name)}=target (or drop)"
         elif encoding != "onehot" and not 0 < n_outputs <= _MOST_OUTPUTS:
             why = f"there are {n_outputs:,} classes" if n_outputs else "there is no target"
             hint, encoding = how.reading.remedy("as_columns"), "onehot"
