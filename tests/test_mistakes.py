@@ -106,7 +106,6 @@ def made(tmp_path_factory):
         ),
         ("train --data d.zarr --out new --algorithm newton --nu 1", ["--nu", "write --set nu=VALUE"]),
         ("train --data d.zarr --out new --epochs 5", ["--epochs", "write --set stages=VALUE"]),
-        ("train --data d.zarr --out new --scheduler tcp://127.0.0.1:1", ["no Dask scheduler answers"]),
         ("tune --data d.zarr --out m", ["m holds a finished model"]),
         ("tune --data d.zarr --out new --trials 5", ["--trials", "table [search] of a job file"]),
         ("shard good.csv --out good.csv", ["good.csv already exists; give another --out"]),
@@ -367,3 +366,8 @@ def test_hints_quote_names_with_blanks(tmp_path, capsys):
     assert "--categorical 'Customer ID'=target" in out
     # the target that is taken is named, as without --check
     assert "target: income (the last column; --target COLUMN for another)" in out
+
+
+def test_a_scheduler_that_does_not_answer_is_refused_before_an_algorithm_is_chosen(folder, refused):
+    arguments = "train --data d.zarr --out new --scheduler tcp://127.0.0.1:1".split()
+    refused(arguments, "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers", begun="starting")

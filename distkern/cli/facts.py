@@ -127,6 +127,8 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
         shares = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
         n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
         facts["drift"] = f"numbers outside the range of the earlier rows in {n_columns}"
+        if not drift["columns"]:
+            facts["drift"] = "none: all numbers are within the range of the earlier rows"
         facts["drift"] += f": {', '.join(shares)}" if shares else ""
         away = [one["column"] for one in drift["most"] if one["outside"] > 0.5]
         if away:

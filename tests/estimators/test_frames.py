@@ -172,6 +172,17 @@ def test_random_features_of_a_data_set_take_its_frames(tmp_path):
     np.testing.assert_allclose(made.transform(X), made.transform(data.test).compute(), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:column 'id' is left out")
+def test_a_model_of_a_frame_with_an_id_is_saved_and_predicts_with_and_without_it(tmp_path):
+    frame = pandas.DataFrame({"id": [f"row {number}" for number in range(80)], "x": np.arange(80.0)})
+    fitted = model().fit(frame, np.arange(80) % 2)
+    assert (fitted.feature_names_in_.tolist(), fitted.n_features_in_) == (["x"], 1)
+    fitted.save(tmp_path / "m")
+    expected = fitted.decision_function(frame)
+    for rows in (frame, frame[["x"]], frame[["x", "id"]], frame.to_dict("records")):
+        np.testing.assert_array_equal(load_model(tmp_path / "m").decision_function(rows), expected)
+
+
 def test_a_frame_says_in_its_own_words_what_to_do():
     frame = pandas.DataFrame({"x": np.arange(80.0), "lists": [[number] for number in range(80)]})
     with pytest.raises(
