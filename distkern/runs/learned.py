@@ -173,7 +173,6 @@ def training_rows(
                 where="fit",
                 hint="give the split alone",
             )
-        check_stored(wanted, X.dtype, "data sets and mixed Dask frames")
         given = split_to_learn(recipe, X, test)
         if name is not None:
             given = replace(given, columns=replace(given.columns, target_name=name))
@@ -188,7 +187,7 @@ def training_rows(
         columns = replace(columns_of(recipe.estimator, X, source.n_features), target_name=name)
         executor = opened()
         if recipe.draws_any_row:
-            check_stored(wanted, np.dtype(np.float32), "Dask arrays with random access")
+            check_stored(wanted, np.dtype(np.float32))
             split = spooled(source, executor, stack, columns=recipe.reads_columns)
             return GivenTraining(recipe.data_of(split), columns, task, test), executor
         described = Driver({"train": source}, executor).measure(describing(task))

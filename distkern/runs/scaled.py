@@ -105,11 +105,13 @@ def precision_of(source: AbstractSource, wanted: str) -> np.dtype[Any]:
     return source.dtype if source.n_rows < _MANY_ROWS else np.dtype(np.float32)
 
 
-def check_stored(wanted: str, dtype: np.dtype[Any], of: str) -> None:
-    """Refuse a precision other than that of the stored rows."""
+def check_stored(wanted: str, dtype: np.dtype[Any]) -> None:
+    """Refuse a precision other than the one in which Dask arrays are stored for random access."""
     if wanted not in (AUTO, dtype.name):
         raise InputError(
-            f"is {wanted!r}, but rows of {of} are stored as {dtype.name}", where="dtype", hint="leave it out"
+            f"is {wanted!r}, but Dask arrays with random access are stored as {dtype.name}",
+            where="dtype",
+            hint="leave it out",
         )
 
 

@@ -57,11 +57,12 @@ class BoundedMetric:
     Parameters
     ----------
     inverse : g -> B g for the bound B
+    shift : added to the diagonal of the inverted matrix, as rounding required
     apart : the objective is a sum over outputs, so each output is corrected separately
     """
 
-    def __init__(self, inverse: Solve, *, apart: bool = False) -> None:
-        self._inverse, self.apart = inverse, apart
+    def __init__(self, inverse: Solve, shift: float = 0.0, *, apart: bool = False) -> None:
+        self._inverse, self.shift, self.apart = inverse, shift, apart
         self._axes = "ij,ij->j" if apart else "ij,ij->"
         self._pairs: list[tuple[Array, Array, Array]] = []
 

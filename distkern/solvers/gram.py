@@ -257,11 +257,20 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
 
 
 def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> Array:
+    """Return the factor of :func:`shifted_factor`."""
+    return shifted_factor(gram, shift, least)[0]
+
+
+def shifted_factor(gram: Array, shift: float, least: float) -> tuple[Array, float]:
     """Return the lower Cholesky factor of gram + shift I in the memory of ``gram`` (Fortran order).
 
     Each diagonal entry grows by ``shift``, or by ``least`` times itself if that is more, so that functions in
     very different units lose the same share. The additions are raised until the matrix is positive definite,
     since matrices of single-precision features are definite only up to rounding.
+
+    Returns
+    -------
+    the factor, and the largest addition
 
     Raises
     ------
@@ -286,7 +295,7 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
         gram[places, places] = diagonal + added
         factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)
         if info == 0:
-            return np.asarray(factor)
+            return np.asarray(factor), float(added.max())
         # only the lower triangle has been written
         for column in range(size):
             gram[column + 1 :, column] = gram[column, column + 1 :]

@@ -56,6 +56,8 @@ _LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
 _MANY = 1.5
 #: share of the tolerance at which steps end, and multiple of it up to which steps are not damped
 _STEP_TOLERANCE, _NEAR = 0.3, 30.0
+#: shares of a diagonal that are added to a matrix if none of its steps lowers the objective
+_SMALLEST_SHIFT, _LARGER_SHIFT, _LARGEST_SHIFT = 1e-7, 10.0, 1e-3
 _STUCK = "stuck: no step lowers the objective further"
 _HINT = "no step is lower in the precision of the features: set a larger nu or tol, or dtype='float64'"
 
@@ -335,7 +337,7 @@ class ByMatrices(NewtonMatrices):
         if place and not is_quadratic:
             enough = tol * (state.zero - start.value)
             copies = [matrix.copy(order="F") for matrix in matrices]
-            undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
+            undamped = BoundedMetric(*self.inverse(coordinates.basis, copies, self._nu))
             left = undamped.decrement(start.gradient)
             asked = left * (1.0 if sample is None else schedule.overstated(place)) <= enough
             if sample is None:
@@ -360,23 +362,32 @@ class ByMatrices(NewtonMatrices):
             start = yield from objective.point(of_sample.point.at)
         # w <- w + t d, as often as one H is good for; a sample's says that the minimum is near, and only the
         # gradient over all rows that it is reached
-        proves = asked and sample is not None
-        found = yield from descend(
-            objective.point,
-            start,
-            metric,
-            PROVING_STEPS if proves else schedule.most_steps,
-            (1.0 if proves else _STEP_TOLERANCE) * tol,
-            state.zero,
-            None if undamped is None else undamped.decrement,
-            bound_at if proves else None,
-        )
+        proves, least = asked and sample is not None, 0.0
+        while True:
+            found = yield from descend(
+                objective.point,
+                start,
+                metric,
+                PROVING_STEPS if proves else schedule.most_steps,
+                (1.0 if proves else _STEP_TOLERANCE) * tol,
+                state.zero,
+                None if undamped is None else undamped.decrement,
+                bound_at if proves else None,
+            )
+            if found.steps or sample is not None or state.stage or least >= _LARGEST_SHIFT:
+                break
+            # rounding in the matrix hides the directions of least curvature, and steps along them go too far
+            least = max(least * _LARGER_SHIFT, _SMALLEST_SHIFT)
+            matrices, *_ = yield from self.summed(objective, at, place, sample)
+            metric = self.metric(damped, matrices, least)
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
             # near the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
-        bound = metric.decrement(found.point.gradient) if says_all else bound_at(found.point)
+        # a shift above nu makes the matrix another parabola's
+        is_exact = says_all and metric.shift <= self._nu
+        bound = metric.decrement(found.point.gradient) if is_exact else bound_at(found.point)
         if asked and bound > 0.5 * state.upper and not found.point.is_lower_than(start, problem.dtype):
             # what is left is rounding
             found = replace(found, steps=0)

@@ -24,7 +24,7 @@ from distkern.solvers.bounds import (
 )
 from distkern.solvers.descent import BoundedMetric, Point, point_of
 from distkern.solvers.feature_passes import gradient_pass, held_out_pass, sampled_gradient_pass
-from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
+from distkern.solvers.gram import Grams, Solve, shifted_factor, with_curvatures, with_ones, with_slopes
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.newton_sums import RowSums, Schedule, keeps_sums, kept_bytes
 from distkern.solvers.sample import RowSample
@@ -124,14 +124,19 @@ class NewtonMatrices:
             matrix *= self.bend(place, risk.offset) / sums.n_rows
         return matrices, sums, kept
 
-    def metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
-        """Return the inverse of the damped matrices; overwrites them."""
+    def metric(self, damped: Objective, matrices: list[Array], least: float = 0.0) -> BoundedMetric:
+        """Return the inverse of the damped matrices; overwrites them.
+
+        Parameters
+        ----------
+        least : smallest shift of a matrix, as a share of its diagonal
+        """
         if len(damped.diagonal):
             for matrix in matrices:
                 matrix[np.diag_indices(len(matrix))] += damped.diagonal[:, 0]
         # outputs of one-vs-rest, and quantiles, have separate objectives
         apart = self._risk.loss.target_kind != "classes"
-        return BoundedMetric(self.inverse(damped.coordinates.basis, matrices, damped.nu), apart=apart)
+        return BoundedMetric(*self.inverse(damped.coordinates.basis, matrices, damped.nu, least), apart=apart)
 
     def place(self, stage: int) -> int:
         """The stage, or 0 if one matrix serves all outputs: at w = 0, and in the first of the square loss."""
@@ -198,23 +203,27 @@ class NewtonMatrices:
             return loss.curvature
         return loss.coupling(outputs) * float(loss.row_curvatures(offset[None], np.zeros((1, outputs))).max())
 
-    def inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
-        """Return g -> H^-1 g, computed in the memory of the matrices."""
+    def inverse(
+        self, basis: AbstractBasis, matrices: list[Array], nu: float, least: float = 0.0
+    ) -> tuple[Solve, float]:
+        """Return g -> H^-1 g, computed in the memory of the matrices, and the largest diagonal shift."""
         basis.add_metric(matrices, nu)
-        least = _LEAST[basis.dtype.itemsize]
-        solves = [solved(matrix, 0.0, overwrite=True, least=least) for matrix in matrices]
+        least = max(least, _LEAST[basis.dtype.itemsize])
+        factors, shifts = zip(*(shifted_factor(matrix, 0.0, least) for matrix in matrices), strict=True)
 
         def solve(right: Array) -> Array:
+            from scipy.linalg import cho_solve
+
             found = np.empty_like(right)
-            for number, one in enumerate(solves):
-                own = slice(number, number + 1) if len(solves) > 1 else slice(None)
-                found[:, own] = one(right[:, own])
+            for number, factor in enumerate(factors):
+                own = slice(number, number + 1) if len(factors) > 1 else slice(None)
+                found[:, own] = cho_solve((factor, True), right[:, own])
             if self._risk.loss.target_kind == "classes":
                 # a constant added to all outputs changes no loss, and is 0 at the minimum
                 found -= found.mean(axis=1, keepdims=True)
             return found
 
-        return solve
+        return solve, max(shifts)
 
     def coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
         yield from ()

@@ -207,7 +207,7 @@ class BySums:
 
         start = yield from measure(zero)
         gram[...] = definite.gram * (bend / both.n_rows)
-        metric = BoundedMetric(matrices.inverse(own, [gram], solver.nu), apart=True)
+        metric = BoundedMetric(*matrices.inverse(own, [gram], solver.nu), apart=True)
         found = yield from descend(measure, start, metric, _STEPS, solver.tol, start.value)
         found = replace(found, bound=metric.decrement(found.point.gradient))
         coefficients = coordinates.outward(found.point.at)

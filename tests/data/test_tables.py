@@ -166,6 +166,15 @@ def test_rare_categories_are_trusted_as_far_as_categories_are_informative(tmp_pa
     assert least < kept @ plain / (plain @ plain) < most
 
 
+def test_many_categories_have_indicators_where_there_are_too_many_classes_for_means(tmp_path):
+    codes = np.arange(2000) % 85
+    frame, y = pandas.DataFrame({"where": [f"place {code}" for code in codes], "size": codes}), codes % 40
+    column = write_dataset(frame, y, tmp_path / "d.zarr").table.columns[0]
+    assert (column.encoding, len(column.features)) == ("onehot", 85)
+    with pytest.raises(InputError, match="40 classes"):
+        write_dataset(frame, y, tmp_path / "e.zarr", categorical={"where": "target"})
+
+
 def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
     generator = np.random.default_rng(0)
     cities = generator.integers(0, 300, 400)

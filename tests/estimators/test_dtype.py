@@ -10,8 +10,10 @@ from sklearn.base import clone
 
 from distkern import (
     CellClassifier,
+    CSVRGClassifier,
     DSGClassifier,
     DSGGaussianProcessRegressor,
+    NewtonClassifier,
     SIMBAClassifier,
     SVRGClassifier,
     SVRGRegressor,
@@ -169,14 +171,23 @@ def test_dask_arrays_are_cast_block_by_block():
         SIMBAClassifier(dtype="float64").fit(lazy, labels)
 
 
-def test_data_sets_have_the_precision_they_are_stored_in(tmp_path):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        svrg(),
+        NewtonClassifier(n_landmarks=20),
+        SIMBAClassifier(random_state=0),
+        CSVRGClassifier(random_state=0),
+    ],
+    ids=lambda one: one.name,
+)
+def test_data_sets_have_the_precision_they_are_stored_in_or_the_one_asked_for(tmp_path, estimator):
     X, y = rows(300)
-    data = write_dataset(X, y, tmp_path / "d")
-    model = svrg(stages=1).fit(data.train)
-    assert model.dtype_ == SINGLE
-    assert svrg(stages=1, dtype="float32").fit(data.train).dtype_ == SINGLE
-    with pytest.raises(InputError, match="stored as float32"):
-        svrg(dtype="float64").fit(data.train)
+    data = write_dataset(X, y, tmp_path / "d", columns=True)
+    assert clone(estimator).fit(data.train).dtype_ == SINGLE
+    wide = clone(estimator).set_params(dtype="float64").fit(data.train)
+    assert wide.dtype_ == DOUBLE
+    assert wide.score(data.train) == wide.score(X, y) > 0.5
 
 
 def test_frames_of_other_things_than_numbers():

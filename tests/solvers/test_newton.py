@@ -222,7 +222,10 @@ def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):
     X, values, _ = heavy_tailed(3000)
     blocks = cut_blocks(X, (values > 0).astype(np.int32), (500,) * 6)
     sampling(monkeypatch, 60)
-    monkeypatch.setattr(newton_matrices, "solved", lambda *given, **options: lambda right: -right)
+    exact = newton_matrices.NewtonMatrices.inverse
+    monkeypatch.setattr(
+        newton_matrices.NewtonMatrices, "inverse", lambda *given: (lambda right: -right, exact(*given)[1])
+    )
     subject = solver(stages=9)
     states, _ = train(subject, blocks)
     # the third matrix might be of all rows
@@ -243,18 +246,53 @@ def test_a_sample_that_overstates_the_curvature_does_not_make_a_run_converge(mon
     whole, _ = train(over_landmarks(tol=1e-9, stages=30), blocks)
     sampling(monkeypatch, 60)
     monkeypatch.setattr(newton_sums, "_SAMPLED_STAGES", 99)
-    exact = newton_matrices.solved
+    exact = newton_matrices.NewtonMatrices.inverse
 
-    def overstated(*given, **options):
-        solve = exact(*given, **options)
-        return lambda right: 1e-4 * solve(right)
+    def overstated(*given):
+        solve, shift = exact(*given)
+        return (lambda right: 1e-4 * solve(right)), shift
 
-    monkeypatch.setattr(newton_matrices, "solved", overstated)
+    monkeypatch.setattr(newton_matrices.NewtonMatrices, "inverse", overstated)
     subject = over_landmarks(stages=8)
     states, _ = train(subject, blocks)
     for state in states[1:]:
         assert state.objective - whole[-1].objective <= state.upper
     assert subject.measures(states[-1]).converged
+
+
+def test_a_matrix_that_rounding_spoiled_is_shifted_until_a_step_is_lower(monkeypatch):
+    X, values, _ = heavy_tailed(2000)
+    blocks = cut_blocks(X, values.astype(np.float64), (1000,) * 2)
+    exact, shifts = newton_matrices.NewtonMatrices.inverse, []
+
+    def spoiled(self, basis, matrices, nu, least=0.0):
+        shifts.append(least)
+        solve, shift = exact(self, basis, matrices, nu, least)
+        return (solve if least > 5e-7 else lambda right: -1e3 * right), shift
+
+    kind = features_of_kind("nystroem", RBF, n_landmarks=20)
+    subject = Newton(Risk(find_loss("square")()), kind, nu=1e-9)
+    wanted, _ = train(subject, blocks)
+    monkeypatch.setattr(newton_matrices.NewtonMatrices, "inverse", spoiled)
+    states, _ = train(subject, blocks)
+    assert shifts[0] == 0.0
+    assert len(shifts) == 3
+    assert states[-1].objective == pytest.approx(wanted[-1].objective, rel=1e-3)
+    # a shifted matrix proves nothing
+    assert states[-1].upper > wanted[-1].upper
+
+
+def test_rounding_in_the_matrix_of_a_smooth_kernel_is_not_taken_for_convergence():
+    """Single precision hides the directions of least curvature, in which a third of the variance lies."""
+    generator = np.random.default_rng(0)
+    X = generator.uniform(-1, 1, (6000, 3))
+    y = 10 * np.sin(3 * X[:, 0]) * X[:, 1] + 50 + X[:, 2] + 0.3 * generator.normal(size=6000)
+    given = {"gamma": 0.05, "nu": 1e-11, "n_landmarks": 400, "random_state": 0, "scale": "none"}
+    exact = dk.NewtonRegressor(dtype="float64", **given).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="dtype='float64'"):
+        single = dk.NewtonRegressor(dtype="float32", **given).fit(X, y)
+    assert exact.ended_ == "converged"
+    assert exact.score(X, y) > single.score(X, y) + 0.01
 
 
 @pytest.mark.parametrize("hessian", ["matrix", "products"])
@@ -324,7 +362,10 @@ def test_strips_of_a_matrix_change_nothing(monkeypatch):
 
 def test_where_no_step_is_lower_the_run_ends_and_says_so(monkeypatch):
     blocks = few_blocks()
-    monkeypatch.setattr(newton_matrices, "solved", lambda *given, **options: lambda right: -right)
+    exact = newton_matrices.NewtonMatrices.inverse
+    monkeypatch.setattr(
+        newton_matrices.NewtonMatrices, "inverse", lambda *given: (lambda right: -right, exact(*given)[1])
+    )
     subject = solver(stages=9)
     states, _ = train(subject, blocks)
     assert len(states) == 2

@@ -157,12 +157,16 @@ class CategoryColumn(AbstractMeansColumn):
         are_names = 2 * np.count_nonzero(facts.counts == 1) > facts.n_present
         if how.wanted is None and n_levels > MAX_ONEHOT and are_names:
             return DroppedColumn(name, dropped=cls.kind)
-        encoding = how.wanted or ("onehot" if n_levels <= MAX_ONEHOT else "target")
+        # means of many classes would be more features than indicators
+        fits = 0 < n_outputs <= _MOST_OUTPUTS
+        encoding = how.wanted or (
+            "onehot" if n_levels <= (MAX_ONEHOT if fits else _MOST_ONEHOT) else "target"
+        )
         what = hint = ""
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             what = f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}"
             hint = f"give --categorical {shlex.quote(name)}=target (or drop)"
-        elif encoding != "onehot" and not 0 < n_outputs <= _MOST_OUTPUTS:
+        elif encoding != "onehot" and not fits:
             why = f"there are {n_outputs:,} classes" if n_outputs else "there is no target"
             hint, encoding = how.reading.remedy("as_columns"), "onehot"
             # an unknown target is a problem of its own
