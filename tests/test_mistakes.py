@@ -369,5 +369,5 @@ def test_hints_quote_names_with_blanks(tmp_path, capsys):
 
 
 def test_a_scheduler_that_does_not_answer_is_refused_before_an_algorithm_is_chosen(folder, refused):
-    arguments = "train --data d.zarr --out new --scheduler tcp://127.0.0.1:1".split()
+    arguments = ["train", "--data", "d.zarr", "--out", "new", "--scheduler", "tcp://127.0.0.1:1"]
     refused(arguments, "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers", begun="starting")

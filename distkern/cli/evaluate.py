@@ -96,7 +96,7 @@ def evaluate(
     \b
     Examples:
       distkern evaluate m --data covtype.zarr
-      distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
+      distkern evaluate m --data covtype.zarr --split both --html page.html
     """
     from distkern.data.table import unknown_note
     from distkern.estimators.loading import load_model

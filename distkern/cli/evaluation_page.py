@@ -78,7 +78,8 @@ def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation], t
 
 
 def headline(measured: Mapping[str, Evaluation], target: str = "") -> dict[str, str]:
-    """Return the figures shown large, by name; figures in the unit of the target also name it."""
+    """Return the figures shown large, of test rows if there are some; those in the target's unit name it."""
+    measured = {"test": measured["test"]} if "test" in measured else measured
     return {
         f"{name} {_named(key, target)}": text(evaluation.figures[key])
         for key, (_, text, _) in _FIGURES.items()
@@ -126,6 +127,7 @@ def worth(
         rows.append([f"this model, {split} rows", *cells, *held(loss)])
     if chosen is not None and not rows:
         rows.append(["this model", *held(chosen.loss)])
+    marked = len(rows) - 1
     if linear is not None and chosen is not None and chosen not in straight:
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
     if measured:
@@ -136,7 +138,8 @@ def worth(
     header = ["", *(_named(name, target) for name in names)]
     if chosen is not None:
         header.append(f"{held_out}, held-out training rows")
-    return table(header, rows, "numbers named", chosen=0) if rows else Html("")
+    # the last split is that of the test rows
+    return table(header, rows, "numbers named", chosen=marked) if rows else Html("")
 
 
 def evaluation_sections(measured: Mapping[str, Evaluation], target: str = "") -> list[Section]:

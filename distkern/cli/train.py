@@ -57,7 +57,7 @@ def train(
     \b
     Examples:
       distkern train --data covtype.zarr --out m
-      distkern train --data covtype.zarr --algorithm csvrg --out m --set gamma=4.0 --set n_landmarks=512
+      distkern train --data covtype.zarr --algorithm csvrg --set gamma=4.0 --out m
 
     \b
     The same as a file, for `distkern train job.toml`:

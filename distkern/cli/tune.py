@@ -54,7 +54,8 @@ def tune(
       out = "m"
       [search]
       method = "halving"       # or grid, or random with candidates = 20
-      validation = 0.2         # share held out, or a number of folds; metric = "auc" compares by AUC
+      validation = 0.2         # share of held-out rows, or a number of folds
+      metric = "auc"           # or log_loss, error, rmse, ...
       [search.params]
       gamma = [0.5, 2.0, 8.0]
       lam = {low = 1.0, high = 1e4, log = true, points = 5}

@@ -102,7 +102,9 @@ def test_wrong_usage(capsys, arguments, line):
 def test_every_command_has_help_with_an_example(capsys):
     for name in entry._COMMANDS:
         assert entry.main([name, "--help"]) == 0
-        assert f"distkern {name} " in capsys.readouterr().out.partition("Example")[2]
+        shown = capsys.readouterr().out
+        assert f"distkern {name} " in shown.partition("Example")[2]
+        assert [line for line in shown.splitlines() if len(line) > 80] == []
 
 
 def test_help_is_short(capsys):
