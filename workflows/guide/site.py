@@ -14,6 +14,8 @@ import distkern
 
 ROOT = Path(__file__).parents[2]
 GITHUB = "https://github.com/distkern/distkern/{}/main/"
+#: of a link in a page's HTML to a page's source
+SOURCE = re.compile(r'(?<=href=")(?P<to>[^":#]+\.(?:md|ipynb))(?=["#])')
 #: of a link in Markdown: its file and the place in it
 LINK = re.compile(r"(?<=\]\()(?P<to>[^)\s#]+)(?P<place>#[^)\s]*)?(?=\))")
 
@@ -68,3 +70,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return GITHUB.format("tree" if (ROOT / path).is_dir() else "blob") + path + place
 
     return LINK.sub(led, markdown)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Let links of notebooks lead to pages, as MkDocs does for those of Markdown."""
+    here = posixpath.dirname(page.file.src_uri)
+
+    def led(match: re.Match[str]) -> str:
+        found = files.get_file_from_path(posixpath.normpath(posixpath.join(here, match["to"])))
+        return match[0] if found is None else found.url_relative_to(page.file)
+
+    return SOURCE.sub(led, html)
