@@ -2951,15 +2951,17 @@ class DSGRegressor(_Regressor):
         ...
 
 class KernelClassifier(_Classifier):
-    """The classifier that suits the data: the package chooses the algorithm and says which and why.
+    """Classifier that chooses the algorithm for the data.
 
-    A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
-    :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
-    log loss on rows that are held out; see :func:`distkern.choose.ladder.climb`. With more columns it decides
-    between the first two; sparse rows of 16,384 columns or more get the linear one. Cells that do not
-    fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
-    the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit
-    alone. ``algorithm`` names one of them instead.
+    Candidates are compared by log loss on held-out rows of a sample (:func:`distkern.choose.ladder.climb`):
+
+    - up to 1,024 columns: a linear machine, kernels at landmarks (both :class:`~distkern.NewtonClassifier`),
+      and exact machines in cells (:class:`~distkern.CellClassifier`);
+    - more columns: the first two. Sparse rows with 16,384 or more columns always get the linear machine.
+
+    If the chosen cells do not fit ``memory_limit``, smaller cells, a search on fewer rows and the best other
+    machine of the sample are tried in turn, then SVRG and DSG. The choice depends on the data, the seed and
+    the limit alone. ``algorithm`` sets the algorithm instead.
 
     Parameters
     ----------
@@ -2975,7 +2977,7 @@ class KernelClassifier(_Classifier):
         Hyperparameters of the chosen algorithm that replace automatic ones; --set also takes their
         names.
     probability : bool, default=True
-        Whether the model is to give probabilities of classes.
+        Whether to compute class probabilities.
     class_weight : dict, "balanced" or None, default=None
         Weight w of each class: its losses count w times, and the class with the largest w p is
         predicted. Probabilities p do not depend on it.
@@ -2984,9 +2986,9 @@ class KernelClassifier(_Classifier):
         the training rows, which raises balanced accuracy; none: 1/2, or with class_weight w_0 /
         (w_0 + w_1). The figures of stages ignore it.
     n_jobs : int >= 1, int <= -1 or None, default=None
-        Threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
-        few rows, else as Dask is configured. A Dask client that is active has workers of its own.
-        The bits are the same.
+        Number of threads of a fit; -1: one for each core, -2: one less, ...; none: one for few
+        rows, else as Dask is configured. An active Dask client uses its own workers. Results do not
+        depend on it.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
@@ -2997,19 +2999,18 @@ class KernelClassifier(_Classifier):
     Attributes
     ----------
     machine_ : AbstractEstimator
-        The estimator that was chosen, fitted.
+        The chosen estimator, fitted.
     algorithm_ : str
-        The name of the algorithm that was chosen.
+        Name of the chosen algorithm.
     chosen_because_ : str
-        Why, a clause.
+        Reason for the choice, a clause.
     held_out_score_ : float or None
-        Log loss, or mean squared error in squared units of the target, of rows that were held out
-        from a machine with the chosen settings; None where most rows are not in the sample that
-        chose them.
+        Held-out log loss, or mean squared error in squared units of the target, of the chosen
+        settings.
     held_out_error_ : float or None
-        The standard error of ``held_out_score_``.
+        Standard error of ``held_out_score_``.
     metric_importances_ : ndarray
-        Importances of the machine's metric, if it has one.
+        Importances of the columns in the machine's metric, if it has one.
     threshold_ : float or None
         Probability from which the second of two classes is predicted: the given threshold, or w_0 /
         (w_0 + w_1) with class weights w; None if the sign of the decision value decides.
@@ -3117,7 +3118,7 @@ class KernelClassifier(_Classifier):
     ) -> None: ...
 
 class KernelRegressor(_Regressor):
-    """The regressor that suits the data, see :class:`KernelClassifier`.
+    """Regressor that chooses the algorithm for the data, see :class:`KernelClassifier`.
 
     Parameters
     ----------
@@ -3133,9 +3134,9 @@ class KernelRegressor(_Regressor):
         Hyperparameters of the chosen algorithm that replace automatic ones; --set also takes their
         names.
     n_jobs : int >= 1, int <= -1 or None, default=None
-        Threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for
-        few rows, else as Dask is configured. A Dask client that is active has workers of its own.
-        The bits are the same.
+        Number of threads of a fit; -1: one for each core, -2: one less, ...; none: one for few
+        rows, else as Dask is configured. An active Dask client uses its own workers. Results do not
+        depend on it.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
@@ -3146,19 +3147,18 @@ class KernelRegressor(_Regressor):
     Attributes
     ----------
     machine_ : AbstractEstimator
-        The estimator that was chosen, fitted.
+        The chosen estimator, fitted.
     algorithm_ : str
-        The name of the algorithm that was chosen.
+        Name of the chosen algorithm.
     chosen_because_ : str
-        Why, a clause.
+        Reason for the choice, a clause.
     held_out_score_ : float or None
-        Log loss, or mean squared error in squared units of the target, of rows that were held out
-        from a machine with the chosen settings; None where most rows are not in the sample that
-        chose them.
+        Held-out log loss, or mean squared error in squared units of the target, of the chosen
+        settings.
     held_out_error_ : float or None
-        The standard error of ``held_out_score_``.
+        Standard error of ``held_out_score_``.
     metric_importances_ : ndarray
-        Importances of the machine's metric, if it has one.
+        Importances of the columns in the machine's metric, if it has one.
     model_ : FittedModel
         The fitted model as a value with the other attributes as fields, for ``distkern.runs``.
     width_ : int

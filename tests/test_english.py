@@ -1,6 +1,7 @@
 """Docstrings, help texts and messages keep to plain sentences.
 
 No sentence or clause begins with a pronoun that stands for nothing named yet, and none ends in "of".
+A section of a docstring starts a paragraph.
 """
 
 import ast
@@ -8,6 +9,7 @@ import re
 
 REFUSED = re.compile(
     r"(?:^|[.!?;:] )(?:Those|That of|What is|What was)\b|\b[Ss]o many\b|(?<!one )\bof(?=[.,;:!?)]|$)"
+    r"|\S (?:Attributes|Parameters|Raises|Returns) -{4}"
 )
 
 

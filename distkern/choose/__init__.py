@@ -1,1 +1,1 @@
-"""Choices: the rule, the ladder of ``auto``, searched values of solvers, and ``tune``."""
+"""How candidates are compared: the rule, the ladder of ``auto``, searched values of solvers, and ``tune``."""

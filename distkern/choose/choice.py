@@ -1,9 +1,8 @@
-"""How one of several candidates is chosen, whatever they are: the rule of every choice in this package.
+"""The rule of every choice in this package.
 
-Candidates learn from the same rows and are judged by what each loses on the same others, by a proper score.
-Differences are judged with their paired standard error (:func:`~distkern.core.scores.mean_difference`),
-and of two that cannot be told apart the cheaper wins. Where there are many, all of them learn from few rows
-and the best go on to more.
+All candidates train on the same rows and are scored on the same held-out rows, by a proper score. Differences
+are judged by their paired standard error (:func:`~distkern.core.scores.mean_difference`). If two candidates
+do not differ significantly, the cheaper one wins. Long lists are shortened on few rows first.
 """
 
 from __future__ import annotations
@@ -22,16 +21,18 @@ Setting = TypeVar("Setting")
 Scored = TypeVar("Scored", bound="TriedSetting[Any]")
 Candidate = TypeVar("Candidate", bound="Lossy")
 
-#: factor of the least work up to which work counts as equal; standard errors that half the work is worth
-_AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2
-#: standard errors of a difference below which two settings cannot be told apart; most steps of a walk
-ALIKE, _MOST_MOVES = 0.5, 5
-#: ratio of losses above which a setting counts as worse at half the standard errors
-_MANY = 2.0
+#: work up to this multiple of the least work counts as equal
+_EQUAL_WORK = 1.5
+#: two settings tie if they differ by less than this number of standard errors
+TIE = 0.5
+#: most steps of a line search
+_MOST_STEPS = 5
+#: a setting with more than this multiple of the best loss needs only half the standard errors to be worse
+_FAR_WORSE = 2.0
 
 
 class Lossy(Protocol):
-    """A result to be judged: (n_held_out,) losses, and the work, in the same unit for all."""
+    """A candidate with its losses (n_held_out,) and its work, in the same unit for all candidates."""
 
     @property
     def losses(self) -> Array: ...
@@ -45,9 +46,9 @@ class TriedSetting(Generic[Setting]):
 
     Attributes
     ----------
-    setting : of any kind
-    losses : (n_held_out,) loss of each held-out row; their mean is the score
-    work : in the same unit for all settings
+    setting : of any type
+    losses : (n_held_out,) loss of each held-out row; the score is their mean
+    work : cost, in the same unit for all settings
     """
 
     setting: Setting
@@ -66,99 +67,93 @@ class TriedSetting(Generic[Setting]):
 
 
 def best(tried: Iterable[Scored]) -> Scored:
-    """The first one of the smallest score."""
-    return min(tried, key=lambda one: one.score)
+    """Return the first setting with the smallest score."""
+    return min(tried, key=lambda result: result.score)
 
 
-def walk(at: Callable[[int], Scored], directions: Sequence[int]) -> Scored:
-    """Step in the first direction that gains for as long as it does, and return the last setting.
+def ranked(tried: Iterable[Scored]) -> list[Scored]:
+    """Sort settings by score, best first."""
+    return sorted(tried, key=lambda result: result.score)
 
-    Steps up are to smoother machines, which win ties; one down must gain more than chance does.
+
+def line_search(at: Callable[[int], Scored], directions: Sequence[int]) -> Scored:
+    """Move in the first direction that improves the score until it stops improving.
+
+    Position 0 is the start. Positive positions have smoother machines, which win ties; a move in the negative
+    direction must improve the score by half a standard error.
+
+    Parameters
+    ----------
+    at : returns the setting at a position
+    directions : 1 and -1, in the order in which they are tried
     """
-    move = 0
+    position = 0
     for direction in directions:
-        while abs(move) < _MOST_MOVES:
-            ahead, here = at(move + direction), at(move)
-            gains = ahead.score < here.score if direction > 0 else is_better(ahead, here, ALIKE)
-            if not gains:
+        while abs(position) < _MOST_STEPS:
+            after, before = at(position + direction), at(position)
+            improves = after.score < before.score if direction > 0 else is_better(after, before, TIE)
+            if not improves:
                 break
-            move += direction
-        if move:
+            position += direction
+        if position:
             break
-    return at(move)
+    return at(position)
 
 
 def best_of_each(tried: Iterable[Scored], kind: Callable[[Scored], Hashable]) -> list[Scored]:
-    """The best one of each kind, the best first."""
-    found: dict[Hashable, Scored] = {}
-    for one in sorted(tried, key=lambda one: one.score):
-        found.setdefault(kind(one), one)
-    return list(found.values())
+    """Return the best setting of each kind, best first."""
+    leaders: dict[Hashable, Scored] = {}
+    for result in ranked(tried):
+        leaders.setdefault(kind(result), result)
+    return list(leaders.values())
 
 
-def is_better(one: Lossy, other: Lossy, certain: float = CERTAIN) -> bool:
-    """Whether ``one`` loses less on the same rows by more than ``certain`` standard errors of the
-    difference.
-    """
-    mean, error = mean_difference(other.losses, one.losses)
-    # infinity times an error of 0 is not a number
+def is_better(candidate: Lossy, other: Lossy, certain: float = CERTAIN) -> bool:
+    """Whether a candidate loses less, by more than ``certain`` standard errors of the difference."""
+    mean, error = mean_difference(other.losses, candidate.losses)
+    # infinity times an error of 0 is NaN
     return bool(mean > certain * error)
 
 
-def is_near(one: Lossy, best: Lossy, certain: float = CERTAIN) -> bool:
-    """Whether chance may be why ``one`` is not the best.
+def is_near(candidate: Lossy, best: Lossy, certain: float = CERTAIN) -> bool:
+    """Whether chance may explain the difference between a candidate and the best one.
 
-    A few rows of large losses make every difference uncertain. So among settings that lose more than twice as
-    much as the best, which may not be negative, half as many standard errors tell two apart: if no row loses
-    less, these always do.
+    A few rows with large losses make every difference uncertain. A candidate with more than twice the best
+    loss (if that is not negative) is therefore worse at half the standard errors.
     """
-    is_far = one.losses.mean() > _MANY * best.losses.mean() >= 0.0
-    return not is_better(best, one, certain / 2.0 if is_far else certain)
+    is_far = candidate.losses.mean() > _FAR_WORSE * best.losses.mean() >= 0.0
+    return not is_better(best, candidate, certain / 2.0 if is_far else certain)
 
 
 def not_worse(ranked: Sequence[Candidate], certain: float = CERTAIN) -> list[Candidate]:
-    """The members of ``ranked``, the best first, that are not worse than the best by more than chance."""
+    """Return the candidates, ranked best first, that are not significantly worse than the first."""
     return [one for one in ranked if one is ranked[0] or is_near(one, ranked[0], certain)]
 
 
 def cheapest(ranked: Sequence[Candidate], near: Sequence[Candidate]) -> Candidate:
-    """The first of ``ranked`` whose work is at most 1.5 times the least work among ``near``.
+    """Return the best candidate whose work is at most 1.5 times the least work among ``near``.
 
-    A better setting that takes as little work as those is taken even if it is surely worse than the best.
+    It need not be in ``near``: a better candidate at the same work is preferred, even if it is significantly
+    worse than the best.
     """
-    most = _AS_CHEAP * min(one.work for one in near)
-    return next(one for one in ranked if one.work <= most)
-
-
-def worth_its_work(tried: Sequence[Candidate]) -> Candidate:
-    """The setting with the least sum of two penalties, among settings that differ in a number or two.
-
-    They are the standard errors by which it is worse than the best, and a fifth of one for each doubling of
-    the work.
-    """
-    losses = [one.losses for one in tried]
-    least = losses[int(np.argmin([each.mean() for each in losses]))]
-    mean, error = np.array([mean_difference(each, least) for each in losses]).T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worse = np.where(mean > 0, mean / error, 0.0)
-    work = np.log2(np.maximum([one.work for one in tried], 1.0))
-    return tried[int(np.argmin(worse + _HALF_THE_WORK * work))]
+    most = _EQUAL_WORK * min(candidate.work for candidate in near)
+    return next(candidate for candidate in ranked if candidate.work <= most)
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A rung: several candidates train on a share of the rows that are not held out."""
+    """A rung of successive halving: several candidates train on a share of the training rows."""
 
     n_candidates: int
     share: float
 
 
 def rungs_of(n_candidates: int, n_rows: int, factor: int = 3, least_rows: int = 500) -> list[Rung]:
-    """Successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
+    """Plan successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
 
-    From rung to rung one in ``factor`` of the candidates goes on, to ``factor`` times the rows. The resource
-    is rows, as in scikit-learn's HalvingGridSearchCV, so that any algorithm can be tried. Unlike there the
-    last rung has more than one candidate. The first rung has at least ``least_rows``.
+    Each rung keeps one in ``factor`` of the candidates and multiplies the rows by ``factor``. The resource is
+    rows, as in scikit-learn's HalvingGridSearchCV, so that any algorithm can be tried. Unlike there, the last
+    rung has more than one candidate. The first rung has at least ``least_rows`` rows.
 
     >>> rungs_of(9, 9000)
     [Rung(n_candidates=9, share=0.3333333333333333), Rung(n_candidates=3, share=1.0)]
@@ -170,13 +165,16 @@ def rungs_of(n_candidates: int, n_rows: int, factor: int = 3, least_rows: int = 
 
 
 def going_on(scores: Mapping[int, float], n_candidates: int, staying: Collection[int] = ()) -> list[int]:
-    """Numbers of the ``n_candidates`` best candidates with finite scores; ties go by number.
+    """Return the numbers of the ``n_candidates`` best candidates with finite scores; ties go by number.
 
     Parameters
     ----------
-    staying : numbers of candidates that go on whatever their scores are, unless these are infinite
+    staying : numbers of candidates that are kept at any finite score
     """
-    usable = sorted((one for one in scores if np.isfinite(scores[one])), key=lambda one: (scores[one], one))
-    kept = [one for one in usable if one in staying]
-    others = [one for one in usable if one not in staying][: max(n_candidates - len(kept), 0)]
-    return [one for one in usable if one in kept or one in others]
+    usable = sorted(
+        (number for number in scores if np.isfinite(scores[number])),
+        key=lambda number: (scores[number], number),
+    )
+    kept = [number for number in usable if number in staying]
+    others = [number for number in usable if number not in staying][: max(n_candidates - len(kept), 0)]
+    return [number for number in usable if number in kept or number in others]

@@ -1,29 +1,28 @@
 """The finalists of the ladder: machines with the loss and the settings that would be delivered.
 
-The rungs of :mod:`distkern.choose.ladder` compare ridge machines in closed form, which show the map, the
-kernel and the width that suit the data. Their ridges are poor guesses for a likelihood, and a score with a
-sigmoid fitted to the held-out rows is not the score of the delivered probabilities. The leading settings are
-therefore trained once more as they will be delivered:
+The rungs of :mod:`distkern.choose.ladder` compare ridge machines in closed form, which find the map, the
+kernel and the width. Their ridges suit a likelihood poorly, and a sigmoid fitted to held-out rows does not
+score the delivered probabilities. The leading settings are therefore trained again as they would be
+delivered:
 
-* machines over centres, or linear ones, by the loss of Newton's method, with its number of landmarks and an
-  intercept that is not regularised (:mod:`distkern.choose.likelihoods`). The ridge goes up or down by factors
-  of 10 from that of the rung for as long as the score improves;
-* exact machines by the loss of cells, with other widths and other C beside those of the rung.
+* Linear machines and machines over centres use the loss of Newton's method, its number of landmarks and an
+  unregularised intercept (:mod:`distkern.choose.likelihoods`). A line search from the ridge of the rung, by
+  factors of 10, finds the ridge.
+* Exact machines use the loss of cells. Line searches find the width and C.
 
-Of settings that cannot be told apart the smoothest is taken: the largest ridge, then the largest width.
+Among settings that tie, the smoothest wins: the one with the largest ridge, then the largest width.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.choice import ALIKE, best, is_better, not_worse, walk
+from distkern.choose.choice import TIE, best, is_better, line_search, not_worse, ranked
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath
 from distkern.choose.machines import SampleRows, values_over_all_rows
@@ -31,231 +30,245 @@ from distkern.core.scores import by_group
 from distkern.core.types import Array
 from distkern.maths.kernels.base import AbstractTileKernel
 
-#: decision values (n_asked, k) of exact machines for each of several C, from rows to learn from and others
+#: decision values (n_held_out, k) of exact machines for each C, given a kernel, training and held-out rows
 Solve = Callable[[AbstractTileKernel, Sequence[float], SampleRows, SampleRows], Sequence[Array]]
 
 #: factor between two ridges of machines over centres
-_FACTOR = 10.0
-#: factors between two C and two widths of exact machines
+_RIDGE_FACTOR = 10.0
+#: factors between two C and between two widths of exact machines
 _COST_FACTOR, _WIDTH_FACTOR = 3.0, 2.0
-#: rows on which the settings of ridge machines are searched, at most: with one output, and with several
-_RIDGE_ROWS = (2600, 2000)
-#: outputs up to which exact machines are searched by their own loss
+#: most training rows of exact ridge machines, with one output and with several
+_RIDGE_ROWS, _RIDGE_ROWS_OF_SEVERAL = 2600, 2000
+#: most outputs for which exact machines of classes are searched by their own loss
 _MOST_OUTPUTS = 2
-#: held-out rows by which settings are searched
-_ENOUGH = 400
-#: ratio to the loss of the machine beside it above which an exact machine is not searched further, and ratio
-#: to the best exact machine above which its width is not searched; most kinds whose width is
-_FAR, _NEAR, _WALKED = 1.1, 1.2, 2
+#: held-out rows that suffice to search settings
+_SEARCH_ROWS = 400
+#: exact machines are not searched if their loss exceeds the rival's by this factor
+_FAR = 1.1
+#: widths are searched for the best two exact machines within this factor of the best loss
+_NEAR, _MOST_WIDTH_SEARCHES = 1.2, 2
 
 
 def as_delivered(setting: MachineSetting, rows: SampleRows) -> MachineSetting:
-    """Return a ridge machine's setting with the ridge scaled to its delivered loss on these rows."""
-    return replace(setting, ridge=setting.ridge * _curvature(rows))
+    """Rescale the ridge of a ridge machine to its delivered loss on these rows."""
+    return replace(setting, ridge=setting.ridge * _mean_curvature(rows))
 
 
-def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int) -> TriedMachine:
-    """A linear machine, or one over centres, with the best ridge for its own loss.
+def over_centres(
+    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, max_rows: int
+) -> TriedMachine:
+    """Search the ridge of a linear machine or a machine over centres for its delivered loss.
 
     Parameters
     ----------
-    folds : the rows by which the ridge is found
-    setting : where the walk begins
-    n_centres : landmarks, at most
-    most : rows that are learned from
+    folds : folds that score the ridges
+    setting : start of the search
+    n_centres : most centres
+    max_rows : most training rows
 
     Returns
     -------
-    the setting, with ``ridge`` = n nu of n rows that are learned from, and its losses on the held-out rows
+    the setting, with ``ridge`` = n nu for n training rows, and its losses on the held-out rows
     """
-    return beside_fewer(folds, setting, n_centres, most, n_centres)[0]
+    return with_fewer_centres(folds, setting, n_centres, max_rows, n_centres)[0]
 
 
-def beside_fewer(
-    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int, n_few: int
+def with_fewer_centres(
+    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, max_rows: int, n_few: int
 ) -> tuple[TriedMachine, TriedMachine]:
-    """The machine of :func:`over_centres`, and that of the same ridge over the first ``n_few`` centres."""
-    walking = [fold.delivered(setting, n_centres, most) for fold in folds]
-    n_functions = walking[0][0].learned.shape[1] - 1
-    size = min(folds[0].learned.n_rows, most), n_functions
+    """Return the machine of :func:`over_centres`, and one with its ridge over the first ``n_few`` centres."""
+    paths = [fold.ridge_path(setting, n_centres, max_rows) for fold in folds]
+    n_functions = paths[0][0].n_functions
+    size = min(folds[0].train.n_rows, max_rows), n_functions
     tried: dict[int, TriedMachine] = {}
 
-    def at(move: int) -> TriedMachine:
-        if move not in tried:
-            one = replace(setting, ridge=setting.ridge * _FACTOR**move, size=size)
-            tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
-        return tried[move]
+    def at(position: int) -> TriedMachine:
+        if position not in tried:
+            moved = replace(setting, ridge=setting.ridge * _RIDGE_FACTOR**position, size=size)
+            losses = np.concatenate([_losses(*path, moved.ridge) for path in paths])
+            tried[position] = TriedMachine(moved, losses)
+        return tried[position]
 
-    walk(at, (1, -1))
+    line_search(at, (1, -1))
     found = smoothest(tried.values())
     if n_few >= n_functions:
         return found, found
-    few = [_losses(machines.of_first(n_few), asked, found.setting.ridge) for machines, asked in walking]
+    few = [_losses(path.over_first(n_few), held_out, found.setting.ridge) for path, held_out in paths]
     return found, TriedMachine(found.setting, np.concatenate(few))
 
 
-def on_more(
-    folds: Sequence[Fold],
-    walked: TriedMachine,
-    n_known: int,
-    n_centres: int,
-    parts: Sequence[SampleRows] = (),
+def retrained(
+    folds: Sequence[Fold], found: TriedMachine, n_done: int, n_centres: int, others: Sequence[SampleRows] = ()
 ) -> tuple[TriedMachine, list[TriedMachine]]:
-    """The machine that :func:`over_centres` has found, learned from all rows of the folds.
+    """Train the machine of :func:`over_centres` on all training rows of the folds.
 
     Parameters
     ----------
-    n_known : number of first folds whose rows ``walked`` has already learned from
+    n_done : number of leading folds on which ``found`` was trained with all rows
+    others : further rows to score; the first fold's training rows contain none of them
 
     Returns
     -------
-    its losses on the rows that the folds hold out; and on each of some ``parts``, of rows that the first
-    fold has not learned from
+    the machine with its losses on the held-out rows of all folds, and with its losses on each of ``others``
     """
-    setting, losses = walked.setting, [walked.losses] if n_known else []
-    there: list[TriedMachine] = []
-    for number, fold in enumerate(folds[n_known:]):
-        asked = [fold.asked, *(parts if number == 0 else ())]
-        machines, _ = fold.beside(fold.learned, SampleRows.joined(asked)).delivered(setting, n_centres)
-        setting = replace(setting, size=(folds[0].learned.n_rows, machines.learned.shape[1] - 1))
-        ends = np.cumsum([part.n_rows for part in asked])[:-1]
-        decisions = np.split(machines.decisions(setting.ridge), ends)
-        scored = [(Likelihood(part), own) for part, own in zip(asked, decisions, strict=True)]
-        own = [by_group(part.scores(own), part.group_keys) for part, own in scored]
-        losses.append(own[0])
-        there += [TriedMachine(setting, one) for one in own[1:]]
-    return TriedMachine(setting, np.concatenate(losses)), there
+    setting, losses = found.setting, [found.losses] if n_done else []
+    on_others: list[TriedMachine] = []
+    for number, fold in enumerate(folds[n_done:]):
+        parts = [fold.held_out, *(others if number == 0 else ())]
+        path, _ = fold.with_rows(fold.train, SampleRows.joined(parts)).ridge_path(setting, n_centres)
+        setting = replace(setting, size=(folds[0].train.n_rows, path.n_functions))
+        ends = np.cumsum([part.n_rows for part in parts])[:-1]
+        decisions = np.split(path.decisions(setting.ridge), ends)
+        first, *rest = [_scores(Likelihood(part), own) for part, own in zip(parts, decisions, strict=True)]
+        losses.append(first)
+        on_others += [TriedMachine(setting, own) for own in rest]
+    return TriedMachine(setting, np.concatenate(losses)), on_others
+
+
+@dataclass
+class _ExactMachines:
+    """Exact machines on some folds, each trained once."""
+
+    folds: Sequence[Fold]
+    max_rows: int
+    solve: Solve | None
+    tried: dict[MachineSetting, TriedMachine] = field(default_factory=dict)
+
+    def at(self, setting: MachineSetting, *, width: float = 1.0, ridge: float = 1.0) -> TriedMachine:
+        """Return the machine with the width and the ridge of a setting, times these factors."""
+        kernel = setting.known_kernel
+        moved = replace(
+            setting, kernel=replace(kernel, width=kernel.width * width), ridge=setting.ridge * ridge
+        )
+        if moved not in self.tried:
+            self.tried[moved] = _exact(self.folds, moved, self.max_rows, self.solve)
+        return self.tried[moved]
+
+    def start(self, setting: MachineSetting) -> TriedMachine:
+        """Return where a search of widths starts: here, or at a quarter of the width if that is better."""
+        # kernels that are far too wide all score alike, so small steps show no gain
+        return best([self.at(setting), self.at(setting, width=_WIDTH_FACTOR**-2)])
+
+    def search_width(self, setting: MachineSetting) -> TriedMachine:
+        """Search the width by factors of 2."""
+        return line_search(lambda position: self.at(setting, width=_WIDTH_FACTOR**position), (-1, 1))
+
+    def search_ridge(self, setting: MachineSetting) -> TriedMachine:
+        """Search the ridge by factors of 3."""
+        return line_search(lambda position: self.at(setting, ridge=_COST_FACTOR**position), (1, -1))
 
 
 def exact(
     folds: Sequence[Fold],
     settings: Sequence[MachineSetting],
-    most: int,
+    max_rows: int,
     solve: Solve | None,
-    beside: TriedMachine | None = None,
+    rival: TriedMachine | None = None,
     *,
     is_wide: bool = True,
     has_costs: bool = True,
 ) -> TriedMachine:
-    """The best of some exact machines, with the best width and C for its own loss.
+    """Search the width and C of exact machines for their delivered loss, and return the best machine.
 
-    Widths are searched for the best two, since the rows of the rungs may be too few to show how narrow
-    kernels must be, and then C for the best of them.
+    The width is searched for the best two settings, since the rungs have too few rows to show how narrow a
+    kernel must be. C is then searched for the best machine.
 
     Parameters
     ----------
-    folds : the rows by which they are judged
-    settings : with width and ridge = 1 / C of ridge machines, where the search begins
-    most : rows that are learned from
-    solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs ridge
-        machines find the widths, and these machines C
-    beside : a machine over the same held-out rows. Where all settings begin worse than it by more than
-        chance, they are not searched further
-    is_wide, has_costs : whether other widths, and other C, are tried
+    folds : folds that score the machines
+    settings : starts of the search, with the width and the ridge = 1 / C of ridge machines
+    max_rows : most training rows
+    solve : trains machines of classes; None: ridge machines, for real targets. With more than two outputs,
+        ridge machines find the width and ``solve`` finds C
+    rival : a machine with the same held-out rows. If all settings start significantly worse, the search ends
+    is_wide, has_costs : whether to search the width, and C
     """
-    # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
-    own = solve if folds[0].asked.targets.shape[1] <= _MOST_OUTPUTS else None
-    # each of their settings is a factorisation in double precision
-    most = min(most, _RIDGE_ROWS[folds[0].asked.targets.shape[1] > 1]) if own is None else most
-    tried: dict[MachineSetting, TriedMachine] = {}
+    n_outputs = folds[0].held_out.targets.shape[1]
+    # a factor of a ridge machine serves all outputs, while machines of classes are solved one by one
+    width_solve = solve if n_outputs <= _MOST_OUTPUTS else None
+    if width_solve is None:
+        # each setting takes a factorisation in double precision
+        max_rows = min(max_rows, _RIDGE_ROWS if n_outputs == 1 else _RIDGE_ROWS_OF_SEVERAL)
+    machines = _ExactMachines(folds, max_rows, width_solve)
 
-    def at(
-        setting: MachineSetting, width: float = 1.0, ridge: float = 1.0, solve: Solve | None = own
-    ) -> TriedMachine:
-        kernel = setting.known_kernel
-        one = replace(
-            setting, kernel=replace(kernel, width=kernel.width * width), ridge=setting.ridge * ridge
-        )
-        if one not in tried:
-            [tried[one]] = _exact(folds, one, [one.ridge], most, solve)
-        return tried[one]
-
-    def begun(setting: MachineSetting) -> TriedMachine:
-        # kernels that are far too wide are all as bad, and no small step shows a gain
-        return best([at(setting), at(setting, width=_WIDTH_FACTOR**-2)])
-
-    def is_far(found: TriedMachine) -> bool:
-        if own is not solve or beside is None or found.score <= _FAR * beside.score:
+    def is_far(result: TriedMachine) -> bool:
+        if width_solve is not solve or rival is None or result.score <= _FAR * rival.score:
             return False
-        return is_better(beside, found)
+        return is_better(rival, result)
 
-    def ranked(tried: Iterable[TriedMachine]) -> list[TriedMachine]:
-        return sorted(tried, key=lambda one: one.score)
-
-    first = ranked(at(setting) for setting in settings)
-    found = first[0]
+    given = ranked(machines.at(setting) for setting in settings)
+    found = given[0]
     if is_wide:
-        starts = ranked(begun(one.setting) for one in first if one.score <= _NEAR * found.score)
-        near = [] if is_far(starts[0]) else starts[:_WALKED]
-        found = best([found, *(walk(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
+        near = [result.setting for result in given if result.score <= _NEAR * found.score]
+        starts = ranked(machines.start(setting) for setting in near)
+        if not is_far(starts[0]):
+            wide = [machines.search_width(start.setting) for start in starts[:_MOST_WIDTH_SEARCHES]]
+            found = best([found, *wide])
     if is_far(found):
         return found
-    if own is not solve:
-        # the best C of ridge machines is another one
-        tried.clear()
+    if width_solve is not solve:
+        if not has_costs:
+            return exact_on(folds, found, max_rows, solve)
+        # the best C of ridge machines is a different one
+        machines = _ExactMachines(folds, max_rows, solve)
     if has_costs:
-        walk(partial(_smoother, partial(at, solve=solve), found.setting), (1, -1))
-    elif own is not solve:
-        return exact_on(folds, found, most, solve)
+        machines.search_ridge(found.setting)
     kind = found.setting.map, found.kernel.name
-    return smoothest(one for one in tried.values() if (one.setting.map, one.kernel.name) == kind)
+    same = [result for result in machines.tried.values() if (result.setting.map, result.kernel.name) == kind]
+    return smoothest(same)
 
 
-def _wider(at: Callable[..., TriedMachine], setting: MachineSetting, move: int) -> TriedMachine:
-    return at(setting, width=_WIDTH_FACTOR**move)
+def exact_on(folds: Sequence[Fold], found: TriedMachine, max_rows: int, solve: Solve | None) -> TriedMachine:
+    """Train the machine of :func:`exact` on other folds."""
+    return _exact(folds, found.setting, max_rows, solve)
 
 
-def _smoother(at: Callable[..., TriedMachine], setting: MachineSetting, move: int) -> TriedMachine:
-    return at(setting, ridge=_COST_FACTOR**move)
+def search_folds(folds: Sequence[Fold]) -> Sequence[Fold]:
+    """Return the leading folds with enough held-out rows to search settings."""
+    return folds[: math.ceil(_SEARCH_ROWS / folds[0].held_out.n_rows)]
 
 
-def exact_on(folds: Sequence[Fold], found: TriedMachine, most: int, solve: Solve | None) -> TriedMachine:
-    """The machine that :func:`exact` has found, with its losses on other folds."""
-    return _exact(folds, found.setting, [found.setting.ridge], most, solve)[0]
-
-
-def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
-    """The folds by which settings are searched."""
-    return folds[: math.ceil(_ENOUGH / folds[0].asked.n_rows)]
-
-
-def first_near(tried: Sequence[TriedMachine]) -> TriedMachine:
-    """The first of those that are not worse than the best one by more than a standard error."""
-    near = not_worse(sorted(tried, key=lambda one: one.score), 1.0)
-    return next(one for one in tried if any(one is other for other in near))
+def simplest(tried: Sequence[TriedMachine]) -> TriedMachine:
+    """Return the first machine within a standard error of the best; ``tried`` has the simplest first."""
+    near = not_worse(ranked(tried), 1.0)
+    return next(result for result in tried if any(result is other for other in near))
 
 
 def smoothest(tried: Iterable[TriedMachine]) -> TriedMachine:
-    """The smoothest of those that cannot be told from the best one."""
-    near = not_worse(sorted(tried, key=lambda one: one.score), ALIKE)
-    return max(near, key=lambda one: (one.setting.ridge, one.kernel.width if one.setting.kernel else 0.0))
+    """Return the smoothest machine among those that tie with the best."""
+    near = not_worse(ranked(tried), TIE)
+    return max(
+        near, key=lambda result: (result.setting.ridge, result.kernel.width if result.setting.kernel else 0.0)
+    )
 
 
-def _losses(machines: RidgePath, asked: Likelihood, ridge: float) -> Array:
-    return by_group(asked.scores(machines.decisions(ridge)), asked.group_keys)
+def _losses(path: RidgePath, held_out: Likelihood, ridge: float) -> Array:
+    return _scores(held_out, path.decisions(ridge))
+
+
+def _scores(held_out: Likelihood, decisions: Array) -> Array:
+    return by_group(held_out.scores(decisions), held_out.group_keys)
 
 
 def _exact(
-    folds: Sequence[Fold], setting: MachineSetting, ridges: Sequence[float], most: int, solve: Solve | None
-) -> list[TriedMachine]:
-    """Exact machines on some folds, whose held-out rows share a sigmoid, as those of delivered cells do."""
-    values, size = [], (0, 0)
+    folds: Sequence[Fold], setting: MachineSetting, max_rows: int, solve: Solve | None
+) -> TriedMachine:
+    """Train an exact machine on each fold; as in delivered cells, one sigmoid serves all held-out rows."""
+    values: list[Array] = []
+    size = 0, 0
     for fold in folds:
-        mapping, learned, asked = fold.mapped(setting.map, most)
-        kernel, size = setting.known_kernel.over(mapping), 2 * (learned.n_rows,)
+        mapping, train, held_out = fold.mapped(setting.map, max_rows)
+        kernel, size = setting.known_kernel.over(mapping), 2 * (train.n_rows,)
         if solve is None:
-            values.append(list(values_over_all_rows(kernel, ridges, learned, asked)))
+            values += values_over_all_rows(kernel, [setting.ridge], train, held_out)
         else:
-            values.append(list(solve(kernel, [1.0 / ridge for ridge in ridges], learned, asked)))
-    asked = SampleRows.joined([fold.asked for fold in folds])
-    return [
-        TriedMachine(replace(setting, ridge=ridge, size=size), asked.losses(np.concatenate(own)))
-        for ridge, own in zip(ridges, zip(*values, strict=True), strict=True)
-    ]
+            values += solve(kernel, [1.0 / setting.ridge], train, held_out)
+    held_out = SampleRows.joined([fold.held_out for fold in folds])
+    return TriedMachine(replace(setting, size=size), held_out.losses(np.concatenate(values)))
 
 
-def _curvature(rows: SampleRows) -> float:
-    """The mean second derivative of the loss where only the shares of the classes are known."""
+def _mean_curvature(rows: SampleRows) -> float:
+    """Return the mean second derivative of the delivered loss at the class shares."""
     if rows.codes is None:
         return 1.0
     shares: NDArray[np.float64] = np.bincount(rows.codes, weights=rows.weights) / rows.weights.sum()

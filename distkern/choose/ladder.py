@@ -1,8 +1,8 @@
-"""The ladder by which a machine is chosen: linear, over centres with maps in front, exact.
+"""The ladder that chooses a machine: linear machines, machines over centres of mapped rows, exact machines.
 
-All are ridge machines in closed form over one sample (:mod:`distkern.choose.machines`), so what is compared
-is which functions the data ask for, by a proper score of rows that are held out: log loss, squared error. The
-choice depends on the rows and the seed alone.
+The rungs compare ridge machines in closed form on one sample (:mod:`distkern.choose.machines`), by log loss
+or squared error on held-out rows. They show which functions the data need. The choice depends on the rows and
+the seed alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,49 +25,54 @@ from distkern.core.choices import Compared
 from distkern.core.progress import at_step
 from distkern.maths.maps.mapping import MapChoice, RowMap
 
-#: pairs of rows to learn from and rows that are held out, all rows near some in the coordinates of a map
+#: numbers of training and held-out rows
+Parts = Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]
+#: training and held-out rows among all rows near some anchors, in the coordinates of a map
 Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
 
-#: the map of linear machines, unless their columns are scaled already
+#: the map of linear machines, unless the columns are already scaled
 STANDARD = MapChoice("standard")
-#: rows of the exact machines, centres of machines on all rows
+#: training rows of exact machines; landmarks of delivered machines over centres
 EXACT_ROWS, _LANDMARKS = 4000, 1024
-#: factors of the best width over centres (exact kernels are narrower) and of others, and of the best ridge
-_NARROWER, _AROUND, _SHARPER = (1.0, 0.5), (3.0, 1.0, 0.5), (1.0, 0.1)
-#: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
-#: better: more functions gain more from more rows than few do
-_LIKELY, _WORTH = 1.0, 0.01
-#: share of the constants' loss below which classes are nearly apart, and losses of margins may do better than
-#: likelihoods
-_APART = 0.2
-#: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
-#: there are at most 5,000 rows; and that number of rows
-_ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
-#: factor of a rung's least loss up to which its settings become finalists, and factor of another's loss up to
-#: which an exact finalist is trained on as many rows as the delivered machine
-_NEAR, _FAR = 1.1, 1.3
-#: rows that the rungs hold out, and most folds for it
+#: factors of the best width over centres at which exact machines are tried; exact kernels are narrower
+_EXACT_WIDTHS = (1.0, 0.5)
+#: factors of a width at which exact machines are tried where they are all that is compared
+_ALL_WIDTHS = (3.0, 1.0, 0.5)
+#: factors of the best ridge at which exact machines are tried on more rows
+_EXACT_RIDGES = (1.0, 0.1)
+#: a costlier machine must be better by this number of standard errors and this share of the loss
+_GAIN_ERRORS, _LEAST_GAIN = 1.0, 0.01
+#: share of the constants' loss below which classes count as nearly separable
+_SEPARABLE = 0.2
+#: exact machines of 1,000 rows become finalists up to this multiple of the loss over centres: usually, and
+#: if the source has at most ``_FEW_ROWS`` rows
+_EXACT_NEAR, _EXACT_NEAR_OF_FEW, _FEW_ROWS = 1.03, 0.995, 5000
+#: settings become finalists up to this multiple of the least loss of their rung
+_NEAR = 1.1
+#: exact finalists train on more rows up to this multiple of the rival's loss
+_FAR = 1.3
+#: held-out rows that suffice for the rungs, and most folds that provide them
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
-#: outputs from which on ridges are searched on fewer rows
+#: with more outputs, ridges are searched on fewer rows
 _FEW_OUTPUTS = 2
-#: ratio of rows from which the gain of more rows is measured
-_MORE = 1.5
-#: times the rows of a sample up to which what machines gain from all rows is known from the sample
+#: least ratio of training rows from which a learning curve is estimated
+_CURVE_RATIO = 1.5
+#: up to this multiple of the sample's rows, the sample shows what exact machines gain from all rows
 _DENSE = 2
-#: times the rows of a sample up to which a score on it is one of all rows
-KNOWN = 6
+#: up to this multiple of the sample's rows, its score is reported as the score to expect
+SCORED_UP_TO = 6
 
 
 @dataclass(frozen=True)
 class LadderResult:
-    """What the ladder chose, beside what else was tried.
+    """The machine chosen by the ladder, and the machines tried.
 
     Attributes
     ----------
     chosen : the finalist that is delivered
-    inexact : the best finalist that is no exact machine
-    expected : the losses that this one is expected to have when it has learned from all rows
-    rungs : the best of each rung, the cheapest first, and the finalists
+    inexact : the best finalist that is not exact
+    expected : the losses to expect of ``inexact`` once it is trained on all rows
+    rungs : the best machine of each rung, cheapest first, then the finalists
     """
 
     chosen: TriedMachine
@@ -76,221 +82,260 @@ class LadderResult:
 
     @property
     def compared(self) -> tuple[Compared, ...]:
-        """The rungs as the model keeps them."""
-        rows = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
-        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in rows)
+        """The rungs as the model stores them."""
+        return tuple(
+            Compared(tried.setting.description, tried.score, *tried.setting.size, tried is self.chosen)
+            for tried in self.rungs
+        )
 
 
 def climb(
     rows: SampleRows,
-    parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    parts: Parts,
     n_rows: int,
     seed: int,
     *,
     maps: Sequence[MapChoice] | None = None,
-    straight_map: MapChoice = STANDARD,
+    linear_map: MapChoice = STANDARD,
     exact_rows: int = EXACT_ROWS,
     cell_rows: int = EXACT_ROWS,
     solve: Solve | None = None,
     around: Around | None = None,
 ) -> LadderResult:
-    """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
+    """Choose a machine for ``n_rows`` rows from a sample of them.
 
-    1. Linear machines.
-    2. Ridge machines over centres: every transform of the columns with every metric (interactions where
-       columns show some) on 1,000 rows of the first part, then the maps that lead with two kernels on 3,000
-       rows and 384 centres, then the best two of these with all kernels and widths on all parts. Nothing goes
-       on that is worse than the best by more than chance.
-    3. Linear machines and those over centres, with the loss that is delivered
-       (:mod:`distkern.choose.finalists`): the kernels over 384 centres, and the best one over
-       1,024. Exact machines follow only if they can be better: if the same machine over fewer centres loses
-       more, by a standard error and a hundredth, here or exact on 1,000 rows; or if classes are nearly apart,
-       where margins may do better than likelihoods. Where noise rules they would take half of all work and
-       gain nothing. Nor do they follow where all rows may be centres, or for more than 1,024 columns.
-    4. On the first part, exact ridge machines of 1,000 rows with the best map (and with the best diagonal
-       metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
-       stand machines over as few of their rows as 1,024 centres are of all rows, in the root: what more
-       functions gain. Exact machines that gain nothing here are no finalists where all rows are up to 5,000.
-    5. Finalists on all rows of all parts: the best machine over centres, and the best exact machines. These
-       learn from the same rows if one cell has room for them. More rows are divided into cells, in which rows
-       are nearer to each other than in a sample: exact machines then learn from all rows ``around`` some
-       rows, and are compared with the machine over centres on rows held out there. Without these rows, exact
-       ridge machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their
-       rung become finalists. Settings are searched on up to ``exact_rows``.
+    1. Try linear machines.
+    2. Try ridge machines over centres: every transform and metric on 1,000 rows of the first part, then the
+       leading maps with two kernels on 3,000 rows and 384 centres, then the best two maps with all kernels
+       and widths on all parts. Drop settings that are significantly worse than the best.
+    3. Train linear machines and machines over centres with their delivered loss
+       (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024.
+    4. Try exact ridge machines on 1,000 rows of the first part, with the best map (and the best diagonal
+       metric, if the best map has a metric of interactions). Compare them with machines over few centres,
+       1,024 times the root of the share of rows that they train on, to see what more functions gain. If the
+       exact machines score about as well or better, try the other leading maps.
+    5. Train the best machine of step 3 and the best exact machines on all rows of all parts. Search their
+       settings on up to ``exact_rows`` rows. Settings with more than 1.1 times the least loss of their rung
+       do not take part.
 
-    The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
-    the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
-    machine over centres has all there are: an exact one must be better by the root of that factor times a
-    hundredth.
+    Step 4 is expensive, so it runs only if exact machines may win: if the machine of step 3 gains a standard
+    error and a hundredth of its loss from more centres; if an exact machine of 1,000 rows gains as much over
+    few centres; or if classes are nearly separable, where margins may beat likelihoods. It never runs if all
+    rows may be centres, or for more than 1,024 columns. With up to 5,000 rows, exact machines that gain
+    nothing in step 4 do not become finalists.
+
+    Exact finalists train on the same rows as machines over centres if one cell can hold all rows. Otherwise
+    cells divide the rows, and rows are closer to each other in a cell than in the sample. Exact machines then
+    train on all rows ``around`` a few anchors and are compared on held-out rows there. Without ``around``,
+    exact ridge machines of the sample take their place.
+
+    The exact machine is chosen if it is better by a standard error and a hundredth of the loss. If the sample
+    contains more rows of a rare class than their share, cells will have fewer of them than the sample, while
+    a machine over centres has all. The hundredth is then multiplied by the root of this factor.
 
     Parameters
     ----------
-    parts : pairs of rows to learn from and rows that are held out; what is lost is joined over the pairs.
-        The rungs take as many of them, up to 3, as hold out 600 rows
-    maps : those that are tried, the simplest first; None: all that suit the number of columns
-    straight_map : of linear machines
-    exact_rows : of the exact machines whose settings are searched, at most
-    cell_rows : of the exact machines that would be delivered
+    rows : the sample
+    parts : pairs of training and held-out rows of the sample; losses are joined over the pairs. The rungs use
+        the first pairs that hold out 600 rows, at most 3
+    n_rows : number of all rows
+    seed : orders the training rows
+    maps : maps to try, simplest first; None: all that suit the number of columns
+    linear_map : map of linear machines
+    exact_rows : most training rows of exact machines while settings are searched
+    cell_rows : most training rows of delivered exact machines
     solve : see :func:`~distkern.choose.finalists.exact`
-    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample
+    around : see :data:`Around`
     """
-    everything = _folds(rows, parts, seed)
-    folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
-    n_learned, n_outputs = folds[0].learned.n_rows, rows.targets.shape[1]
-    walk_rows = max(rungs.LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
+    ladder = _Ladder(rows, _folds(rows, parts, seed), n_rows, exact_rows, cell_rows, solve, around)
     at_step("linear machines", 0, 5)
-    straight = best(joined([fold.straight(straight_map) for fold in folds]))
+    linear = best(joined([fold.linear(linear_map) for fold in ladder.rung_folds]))
     at_step("kernels at centres", 1, 5)
-    tried, leading = rungs.over_centres(folds, maps or rungs.maps_that_differ(rows.features), rungs.KERNELS)
-    smooth = best(tried)
+    maps = maps or rungs.maps_that_differ(rows.features)
+    tried, leading = rungs.over_centres(ladder.rung_folds, maps, rungs.KERNELS)
+    centred = best(tried)
     at_step("finalists at centres", 2, 5)
-    some = finalists.walked(everything)
-    walks, goes_on = _walks(some, straight, tried, walk_rows, n_rows)
-    leaders, kinds = [straight, smooth], list[TriedMachine]()
-    are_few = _n_centres(min(n_learned, rungs.LADDER_ROWS), n_rows) < n_learned
-    is_narrow = rows.features.shape[1] <= rungs.DIAGONAL_COLUMNS
-    if is_narrow and are_few and (goes_on or _is_worth(*_probe(folds[0], smooth, n_rows))):
+    candidates, exact_may_win = ladder.inexact_candidates(linear, tried)
+    shown, exact, kinds = [linear, centred], list[TriedMachine](), list[TriedMachine]()
+    if ladder.has_few_centres and (exact_may_win or _is_worth(*ladder.exact_probe(centred))):
         at_step("exact machines", 3, 5)
-        found, few = _exact_rung(folds[0], leading, smooth, n_rows)
-        if (few.setting.map, few.setting.kernel) not in [(w.setting.map, w.setting.kernel) for w in walks]:
-            begun = finalists.as_delivered(few.setting, folds[0].learned)
-            walks.append(finalists.over_centres(some, begun, _LANDMARKS, walk_rows))
-        # 1,000 rows say little of many more
-        enough = _GAINS if n_rows <= _NOT_MANY else _ABOUT
-        if best(found).score <= enough * few.score:
-            kinds = rungs.best_of_each_kind(found)
-        leaders += [few, best(found)]
-    # the simpler one of those that cannot be told apart
-    walked = finalists.first_near(walks)
-    is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
-    arena = everything
-    if not is_dense:
-        arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
-    near = [] if is_dense else [one.asked for one in arena]
-    n_known = len(some) if n_learned <= walk_rows and not near else 0
-    inexact, there = finalists.on_more(everything, walked, n_known, _LANDMARKS, near)
-    expected = _of_all(walked, inexact, n_rows)
-    worth = _WORTH * math.sqrt(_enrichment(rows))
-    finalist, gained = inexact, False
+        exact, few = ladder.exact_rung(leading, centred)
+        shown += [few, best(exact)]
+        if not any(_same_features(few, candidate) for candidate in candidates):
+            candidates.append(ladder.delivered(few, _LANDMARKS))
+        # 1,000 rows say little about many more
+        limit = _EXACT_NEAR_OF_FEW if n_rows <= _FEW_ROWS else _EXACT_NEAR
+        if best(exact).score <= limit * few.score:
+            kinds = rungs.best_of_each_kind(exact)
+    candidate = finalists.simplest(candidates)
+    exact_folds = ladder.exact_folds(kinds[0]) if kinds else []
+    near = [] if ladder.is_dense else [fold.held_out for fold in exact_folds]
+    inexact, on_near = ladder.retrained(candidate, near)
+    expected = _on_all_rows(candidate, inexact, n_rows)
+    least_gain = _LEAST_GAIN * math.sqrt(_oversampling(rows))
     at_step("exact finalists", 4, 5)
-    if kinds and arena:
-        some = finalists.walked(arena)
-        compared = walked if is_dense else joined([[one] for one in there[: len(some)]])[0]
-        few = finalist = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
-        if finalist.score < _FAR * compared.score:
-            finalist = finalists.exact_on(arena, finalist, cell_rows, solve)
-            if is_dense:
-                # both will learn from more rows, of which one may gain more than the other
-                gained = _is_worth(_of_all(few, finalist, n_rows), expected, worth)
+    finalist: TriedMachine | None = None
+    wins = False
+    if exact_folds:
+        search = finalists.search_folds(exact_folds)
+        rival = candidate if ladder.is_dense else _joined(on_near[: len(search)])
+        settings = _exact_settings(kinds, is_dense=ladder.is_dense)
+        found = finalist = finalists.exact(search, settings, exact_rows, solve, rival)
+        if found.score < _FAR * rival.score:
+            finalist = finalists.exact_on(exact_folds, found, cell_rows, solve)
+            if ladder.is_dense:
+                # both will train on more rows, from which one may gain more than the other
+                wins = _is_worth(_on_all_rows(found, finalist, n_rows), expected, least_gain)
             else:
-                gained = _is_worth(finalist, joined([[one] for one in there])[0], worth)
+                wins = _is_worth(finalist, _joined(on_near), least_gain)
     elif kinds:
-        finalist = best(_of_more_rows(folds[:1], found, exact_rows))
-        over_few = _over_few(folds[0], smooth, finalist, exact_rows, n_rows)
-        gained = _is_worth(finalist, best([over_few, smooth, straight]), worth)
-    leaders += [inexact] if finalist is inexact else [finalist, inexact]
-    return LadderResult(finalist if gained else inexact, inexact, expected, tuple(leaders))
+        finalist = best(ladder.exact_on_more_rows(exact))
+        few = ladder.over_few_centres(centred, finalist, exact_rows)
+        wins = _is_worth(finalist, best([few, centred, linear]), least_gain)
+    shown += [inexact] if finalist is None else [finalist, inexact]
+    return LadderResult(finalist if finalist and wins else inexact, inexact, expected, tuple(shown))
 
 
-def _walks(
-    folds: Sequence[Fold], straight: TriedMachine, tried: Sequence[TriedMachine], walk_rows: int, n_rows: int
-) -> tuple[list[TriedMachine], bool]:
-    """The finalists that are no exact machines, and whether exact machines may be better.
+@dataclass(frozen=True)
+class _Ladder:
+    """A sample in folds, and the sizes of the delivered machines; see :func:`climb`."""
 
-    Kernels are compared over few centres with the loss that is delivered, and the best one gets all centres.
-    Exact machines have all functions. So more of them must be worth something: all centres beside 384, or as
-    few as they are of all rows. Or another loss must be, which may do better where classes are nearly apart.
-    """
-    kernels = best_of_each(tried, lambda one: one.kernel.name)
-    least = _NEAR * min(straight.score, kernels[0].score)
+    rows: SampleRows
+    folds: list[Fold]
+    n_rows: int
+    exact_rows: int
+    cell_rows: int
+    solve: Solve | None
+    around: Around | None
 
-    def walked(one: TriedMachine) -> TriedMachine:
-        begun = finalists.as_delivered(one.setting, folds[0].learned)
-        return finalists.over_centres(folds, begun, CENTRES, walk_rows)
+    @property
+    def first(self) -> Fold:
+        """The first fold."""
+        return self.folds[0]
 
-    walks = [walked(straight)] if straight.score <= least else []
-    if kernels[0].score > least:
-        return walks, False
-    first = best([walked(one) for one in kernels if one.score <= least])
-    n_few = min(CENTRES, _n_centres(first.setting.size[0], n_rows))
-    more, few = finalists.beside_fewer(folds, first.setting, _LANDMARKS, walk_rows, n_few)
-    return [*walks, more], _is_worth(more, few) or more.score < _APART * _of_constants(folds)
+    @property
+    def rung_folds(self) -> list[Fold]:
+        """The folds of the rungs."""
+        n_folds = min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / self.first.held_out.n_rows))
+        return self.folds[: max(1, n_folds)]
 
+    @cached_property
+    def search_folds(self) -> Sequence[Fold]:
+        """The folds that score the ridges of finalists."""
+        return finalists.search_folds(self.folds)
 
-def _probe(fold: Fold, smooth: TriedMachine, n_rows: int) -> tuple[TriedMachine, TriedMachine]:
-    """The exact machine of few rows with the best map and kernel over centres, and that over few of them."""
-    kinds = [replace(smooth.kernel, width=1.0)]
-    found = rungs.exact([fold], [smooth.setting.map], kinds, smooth.kernel.width, _NARROWER)
-    return best(found), _over_few(fold, smooth, smooth, rungs.LADDER_ROWS, n_rows)
+    @property
+    def search_rows(self) -> int:
+        """Most training rows while ridges of finalists are searched."""
+        n_outputs = int(self.rows.targets.shape[1])
+        return max(rungs.LADDER_ROWS, self.exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
 
+    @property
+    def has_few_centres(self) -> bool:
+        """Whether exact machines have more functions than centres, and not too many columns."""
+        n_train = self.first.train.n_rows
+        are_few = self.n_centres(min(n_train, rungs.LADDER_ROWS)) < n_train
+        return are_few and self.rows.features.shape[1] <= rungs.DIAGONAL_COLUMNS
 
-def _exact_rung(
-    fold: Fold, leading: Sequence[MapChoice], smooth: TriedMachine, n_rows: int
-) -> tuple[list[TriedMachine], TriedMachine]:
-    """Exact machines of few rows, and the best one over as few of these as there will be of all rows."""
-    first = rungs.first_exact(leading)
-    found = rungs.exact([fold], first, rungs.KERNELS, smooth.kernel.width, _NARROWER)
-    few = _over_few(fold, smooth, best(found), rungs.LADDER_ROWS, n_rows)
-    if best(found).score <= _ABOUT * few.score:
-        others = [choice for choice in leading if choice not in first]
-        found += rungs.exact([fold], others, rungs.KERNELS, smooth.kernel.width, _NARROWER)
-    return found, few
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows of the sample are about as close to each other as rows of a cell."""
+        fits = self.first.train.n_rows <= self.cell_rows
+        return fits and self.n_rows <= _DENSE * self.rows.n_rows + rungs.LADDER_ROWS
 
+    def n_centres(self, n_train: int) -> int:
+        """Return the number of centres for ``n_train`` rows that corresponds to 1,024 for all rows."""
+        # the complexity that data support grows about as the root of the number of rows
+        return int(_LANDMARKS * math.sqrt(n_train / max(self.n_rows, 1)))
 
-def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
-    """The kinds that may become finalists: the first ones, and the best one of each other kernel.
+    def delivered(self, tried: TriedMachine, n_centres: int) -> TriedMachine:
+        """Train a ridge machine with its delivered loss."""
+        setting = finalists.as_delivered(tried.setting, self.first.train)
+        return finalists.over_centres(self.search_folds, setting, n_centres, self.search_rows)
 
-    Where cells are denser than the sample, kernels that are poor on few rows may be the best.
-    """
-    near = [one for one in kinds if one.score <= _NEAR * kinds[0].score]
-    of_kernels = best_of_each(near if is_dense else kinds, lambda one: one.kernel.name)
-    return list(dict.fromkeys(one.setting for one in [*near[: rungs.BEST_MAPS], *of_kernels]))
+    def inexact_candidates(
+        self, linear: TriedMachine, tried: Sequence[TriedMachine]
+    ) -> tuple[list[TriedMachine], bool]:
+        """Train the finalists that are not exact; return them and whether exact machines may win.
 
+        Kernels are compared over few centres with their delivered loss. The best one gets all centres. Exact
+        machines have all functions, so they may win if all centres gain over 384 (or over the number that
+        corresponds to 1,024 of all rows), or if classes are nearly separable.
+        """
+        kernels = best_of_each(tried, lambda result: result.kernel.name)
+        limit = _NEAR * min(linear.score, kernels[0].score)
+        candidates = [self.delivered(linear, CENTRES)] if linear.score <= limit else []
+        if kernels[0].score > limit:
+            return candidates, False
+        first = best([self.delivered(kernel, CENTRES) for kernel in kernels if kernel.score <= limit])
+        n_few = min(CENTRES, self.n_centres(first.setting.size[0]))
+        more, few = finalists.with_fewer_centres(
+            self.search_folds, first.setting, _LANDMARKS, self.search_rows, n_few
+        )
+        is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)
+        return [*candidates, more], _is_worth(more, few) or is_separable
 
-def _of_constants(folds: Sequence[Fold]) -> float:
-    """The mean loss of constants on classes; 0 for real targets, since all machines share their loss."""
-    if folds[0].learned.codes is None:
-        return 0.0
-    asked = Likelihood(SampleRows.joined([fold.asked for fold in folds]))
-    return float(asked.scores(asked.constants + np.zeros_like(asked.wanted)).mean())
+    def exact_probe(self, centred: TriedMachine) -> tuple[TriedMachine, TriedMachine]:
+        """Return the best exact machine of 1,000 rows with the map and kernel, and one over few centres."""
+        kernel = replace(centred.kernel, width=1.0)
+        exact = self._exact_of_few_rows([centred.setting.map], centred.kernel.width, [kernel])
+        return best(exact), self.over_few_centres(centred, centred, rungs.LADDER_ROWS)
 
+    def exact_rung(
+        self, leading: Sequence[MapChoice], centred: TriedMachine
+    ) -> tuple[list[TriedMachine], TriedMachine]:
+        """Return exact machines of 1,000 rows, and the best machine over few centres of the same rows."""
+        first = rungs.first_exact(leading)
+        exact = self._exact_of_few_rows(first, centred.kernel.width)
+        few = self.over_few_centres(centred, best(exact), rungs.LADDER_ROWS)
+        if best(exact).score <= _EXACT_NEAR * few.score:
+            others = [choice for choice in leading if choice not in first]
+            exact += self._exact_of_few_rows(others, centred.kernel.width)
+        return exact, few
 
-def _folds(
-    rows: SampleRows, parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]], seed: int
-) -> list[Fold]:
-    found: list[Fold] = []
-    for learned, asked in parts:
-        order = np.random.default_rng(seed).permutation(learned)
-        found.append(Fold(rows.part(order), rows.part(asked), found[0] if found else None))
-    return found
+    def _exact_of_few_rows(
+        self, maps: Sequence[MapChoice], width: float, kernels: Sequence[Kernel] = rungs.KERNELS
+    ) -> list[TriedMachine]:
+        return rungs.exact([self.first], maps, kernels, width, _EXACT_WIDTHS)
 
+    def over_few_centres(self, centred: TriedMachine, exact: TriedMachine, max_rows: int) -> TriedMachine:
+        """Return the best machine with the map of ``exact`` and few centres, see :meth:`n_centres`."""
+        n_centres = self.n_centres(min(self.first.train.n_rows, max_rows))
+        kernels = dict.fromkeys((centred.kernel, exact.kernel))
+        pairs = [(exact.setting.map, kernel) for kernel in kernels]
+        return best(self.first.over_centres(pairs, max_rows, n_centres))
 
-def _of_more_rows(folds: Sequence[Fold], found: list[TriedMachine], most: int) -> list[TriedMachine]:
-    """Return the leading exact machines, trained on up to ``most`` rows."""
-    if folds[0].learned.n_rows <= rungs.LADDER_ROWS:
-        return found
-    own = [
-        (one.setting.map, one.kernel, [one.setting.ridge * share for share in _SHARPER])
-        for one in rungs.leaders(found)
-    ]
-    return [one for setting in own for one in joined([fold.over_all_rows(*setting, most) for fold in folds])]
+    def exact_on_more_rows(self, exact: list[TriedMachine]) -> list[TriedMachine]:
+        """Train the leading exact machines on up to ``exact_rows`` rows."""
+        if self.first.train.n_rows <= rungs.LADDER_ROWS:
+            return exact
+        tried: list[TriedMachine] = []
+        for leader in rungs.leaders(exact):
+            ridges = [leader.setting.ridge * factor for factor in _EXACT_RIDGES]
+            tried += self.first.over_all_rows(leader.setting.map, leader.kernel, ridges, self.exact_rows)
+        return tried
 
+    def exact_folds(self, best: TriedMachine) -> list[Fold]:
+        """Return the folds of exact finalists: of the sample, or of rows around anchors in the best map."""
+        if self.is_dense:
+            return self.folds
+        if self.around is None:
+            return []
+        mapping, *_ = self.first.mapped(best.setting.map, self.exact_rows)
+        return [self.first.with_rows(*pair) for pair in self.around(mapping)]
 
-def _over_few(fold: Fold, smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int) -> TriedMachine:
-    """Return the best machine with the map of ``exact`` and centres as scarce as 1,024 among all rows."""
-    n_centres = _n_centres(min(fold.learned.n_rows, most), n_rows)
-    around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
-    return best(fold.over_centres(around, most, n_centres))
-
-
-def _n_centres(n_learned: int, n_rows: int) -> int:
-    # the complexity that data bear grows about as the root of the number of rows
-    return int(_LANDMARKS * math.sqrt(n_learned / max(n_rows, 1)))
+    def retrained(
+        self, candidate: TriedMachine, near: Sequence[SampleRows]
+    ) -> tuple[TriedMachine, list[TriedMachine]]:
+        """Train a candidate on all training rows; return its losses on the folds and near anchors."""
+        is_done = self.first.train.n_rows <= self.search_rows and not near
+        n_done = len(self.search_folds) if is_done else 0
+        return finalists.retrained(self.folds, candidate, n_done, _LANDMARKS, near)
 
 
 def choose_exact(
     rows: SampleRows,
-    parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    parts: Parts,
     n_rows: int,
     seed: int,
     *,
@@ -303,100 +348,126 @@ def choose_exact(
     solve: Solve | None = None,
     around: Around | None = None,
 ) -> TriedMachine:
-    """Choose an exact machine, by the given parts of a sample and the rows around some of its rows.
+    """Choose an exact machine for ``n_rows`` rows from a sample of them.
 
-    Ridge machines over 1,000 rows find the best two maps, the best one of each kind of metric, and kernels
-    for these. The best two of them are searched further as they would be delivered, as in :func:`climb`.
+    Ridge machines over centres choose the maps, and ridge machines over 1,000 rows the kernels. The best of
+    them are searched with their delivered loss, as in :func:`climb`.
 
     Parameters
     ----------
-    maps, kernels : that are tried
-    ridges : that are tried; None: those that suit the targets, and others beside the best
-    is_wide : whether the kernels' widths are searched, or else as they are
-    parts, n_rows, exact_rows, cell_rows, solve, around : as of :func:`climb`
+    maps, kernels : maps, simplest first, and kernels to try
+    ridges : ridges to try; None: the ridges that suit the targets, and others next to the best
+    is_wide : whether to search the kernels' widths
+    rows, parts, n_rows, seed, exact_rows, cell_rows, solve, around : as in :func:`climb`
     """
-    everything = _folds(rows, parts, seed)
-    fold, leading, width = everything[0], list(maps), 1.0
+    ladder = _Ladder(rows, _folds(rows, parts, seed), n_rows, exact_rows, cell_rows, solve, around)
+    leading, width = list(maps), 1.0
     if len(maps) > 1 or is_wide:
-        tried, leading = rungs.over_centres([fold], maps, kernels, rungs.WIDTHS if is_wide else (1.0,))
+        widths = rungs.WIDTHS if is_wide else (1.0,)
+        tried, leading = rungs.over_centres([ladder.first], maps, kernels, widths)
         width = best(tried).kernel.width if is_wide else 1.0
-    factors = _AROUND if is_wide else (1.0,)
-    kinds = rungs.best_of_each_kind(rungs.exact([fold], leading, kernels, width, factors, ridges))
-    arena, is_dense = everything, _is_dense(fold, rows, n_rows, cell_rows)
-    if around is not None and not is_dense:
-        arena = _neighbourhoods(fold, kinds[0], exact_rows, around) or everything
-    some = finalists.walked(arena)
-    kinds_left, has_costs = _near(kinds, is_dense=is_dense), ridges is None
-    found = finalists.exact(some, kinds_left, exact_rows, solve, is_wide=is_wide, has_costs=has_costs)
-    return finalists.exact_on(arena, found, cell_rows, solve)
-
-
-def _is_dense(fold: Fold, rows: SampleRows, n_rows: int, cell_rows: int) -> bool:
-    """Whether rows of the sample are about as near each other as those of a cell."""
-    return fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + rungs.LADDER_ROWS
-
-
-def _neighbourhoods(fold: Fold, best: TriedMachine, exact_rows: int, around: Around) -> list[Fold]:
-    """The rows around some, in the coordinates of the best map."""
-    mapping, *_ = fold.mapped(best.setting.map, exact_rows)
-    return [fold.beside(*pair) for pair in around(mapping)]
+    factors = _ALL_WIDTHS if is_wide else (1.0,)
+    exact = rungs.exact([ladder.first], leading, kernels, width, factors, ridges)
+    kinds = rungs.best_of_each_kind(exact)
+    folds = ladder.exact_folds(kinds[0]) or ladder.folds
+    found = finalists.exact(
+        finalists.search_folds(folds),
+        _exact_settings(kinds, is_dense=ladder.is_dense),
+        exact_rows,
+        solve,
+        is_wide=is_wide,
+        has_costs=ridges is None,
+    )
+    return finalists.exact_on(folds, found, cell_rows, solve)
 
 
 def best_map(
     rows: SampleRows, part: tuple[NDArray[np.intp], NDArray[np.intp]], maps: Sequence[MapChoice]
 ) -> MapChoice:
-    """The map of the best machine over centres, or the first of those that are not worse by more than chance.
+    """Return the first map that is not significantly worse than the map of the best machine over centres.
 
     Parameters
     ----------
-    part : rows to learn from, in random order, and rows that are held out
-    maps : those that are tried, the simplest first
+    part : training rows in random order, and held-out rows
+    maps : maps to try, simplest first
     """
-    learned, asked = part
-    tried, _ = rungs.over_centres([Fold(rows.part(learned), rows.part(asked))], maps, rungs.KERNELS[:1])
-    found = best_of_each(tried, lambda one: one.setting.map)
-    return min((one.setting.map for one in not_worse(found)), key=maps.index)
+    train, held_out = part
+    tried, _ = rungs.over_centres([Fold(rows.part(train), rows.part(held_out))], maps, rungs.KERNELS[:1])
+    of_maps = best_of_each(tried, lambda result: result.setting.map)
+    return min((result.setting.map for result in not_worse(of_maps)), key=maps.index)
 
 
-def _of_all(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
-    """A machine with the losses that are expected once it has learned from all rows, and not from ``more``.
+def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
+    """Return the bytes that :func:`climb` needs for a sample of ``n_rows`` rows."""
+    # a matrix of pairs, its terms and its factor; kernel values over centres
+    pairs = 24 * min(n_rows, exact_rows) ** 2
+    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * _LANDMARKS
+    # tiles, and the code of linear algebra
+    return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20
 
-    A power law goes through the losses with fewer rows and with more, on the held-out rows that both have.
+
+def _folds(rows: SampleRows, parts: Parts, seed: int) -> list[Fold]:
+    """Return the parts as folds, with training rows in random order."""
+    folds: list[Fold] = []
+    for train, held_out in parts:
+        order = np.random.default_rng(seed).permutation(train)
+        folds.append(Fold(rows.part(order), rows.part(held_out), folds[0] if folds else None))
+    return folds
+
+
+def _joined(tried: Sequence[TriedMachine]) -> TriedMachine:
+    """Join the losses of one machine on several sets of rows."""
+    return joined([[result] for result in tried])[0]
+
+
+def _same_features(first: TriedMachine, second: TriedMachine) -> bool:
+    return (first.setting.map, first.setting.kernel) == (second.setting.map, second.setting.kernel)
+
+
+def _exact_settings(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
+    """Return the settings that may become finalists: the best two kinds, and the best of each kernel.
+
+    Settings far from the best are dropped, except the best of each kernel where cells are denser than the
+    sample: a kernel that is poor on few rows may be the best there.
     """
-    return replace(more, losses=more.losses * _gain(few, more, n_rows))
+    near = [kind for kind in kinds if kind.score <= _NEAR * kinds[0].score]
+    of_kernels = best_of_each(near if is_dense else kinds, lambda kind: kind.kernel.name)
+    return list(dict.fromkeys(kind.setting for kind in [*near[: rungs.BEST_MAPS], *of_kernels]))
 
 
-def _gain(few: TriedMachine, more: TriedMachine, n_rows: int) -> float:
+def _loss_of_constants(folds: Sequence[Fold]) -> float:
+    """Return the mean loss of constants for classes; 0 for real targets, whose machines share one loss."""
+    if folds[0].train.codes is None:
+        return 0.0
+    return float(Likelihood(SampleRows.joined([fold.held_out for fold in folds])).constant_losses().mean())
+
+
+def _on_all_rows(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
+    """Extrapolate the losses of a machine to training on all rows.
+
+    A power law in the number of training rows is fitted to the losses with few rows and with more, on the
+    held-out rows that both share.
+    """
     n_few, n_more = few.setting.size[0], more.setting.size[0]
-    if n_more < _MORE * n_few or n_rows <= n_more:
-        return 1.0
     before, after = few.score, float(more.losses[: len(few.losses)].mean())
-    if not 0.0 < after < before:
-        return 1.0
-    return float((n_rows / n_more) ** (math.log(after / before) / math.log(n_more / n_few)))
+    factor = 1.0
+    if n_more >= _CURVE_RATIO * n_few and n_rows > n_more and 0.0 < after < before:
+        factor = float((n_rows / n_more) ** (math.log(after / before) / math.log(n_more / n_few)))
+    return replace(more, losses=more.losses * factor)
 
 
-def _is_worth(costly: TriedMachine, cheap: TriedMachine, worth: float = _WORTH) -> bool:
-    """Whether the costlier rung is better by a standard error and this share of the loss."""
-    return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - worth) * cheap.score
+def _is_worth(costly: TriedMachine, cheap: TriedMachine, least_gain: float = _LEAST_GAIN) -> bool:
+    """Whether the costlier machine is better by a standard error and this share of the loss."""
+    return is_better(costly, cheap, _GAIN_ERRORS) and costly.score < (1.0 - least_gain) * cheap.score
 
 
-def _enrichment(rows: SampleRows) -> float:
-    """How many times its share of the rows the sample has of the class of which it has most so, at least 1.
+def _oversampling(rows: SampleRows) -> float:
+    """Return the largest ratio of a class's share of the sample to its share of all rows, at least 1.
 
-    Rows of such a class weigh less than the mean, which is 1.
+    Rows of an oversampled class weigh less than the mean, which is 1.
     """
     if rows.codes is None:
         return 1.0
     counts = np.bincount(rows.codes)
     sums = np.bincount(rows.codes, weights=rows.weights)
     return max(1.0, float(np.max(counts[counts > 0] / sums[counts > 0])))
-
-
-def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
-    """Return the bytes that :func:`climb` needs for a sample of ``n_rows`` rows."""
-    # a matrix of pairs, what it is made of and its factor; kernel values over centres
-    pairs = 24 * min(n_rows, exact_rows) ** 2
-    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * _LANDMARKS
-    # tiles, and what is loaded of linear algebra
-    return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20

@@ -1,4 +1,4 @@
-"""The rungs of the ladder: ridge machines in closed form, which compare maps, kernels and widths."""
+"""The rungs of the ladder: ridge machines in closed form that compare maps, kernels and widths."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from distkern.maths.maps.mapping import MapChoice
 from distkern.maths.maps.metric import MetricKind
 from distkern.maths.maps.transform import TransformKind
 
-#: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
+#: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel with smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
 LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
-#: kernels that are tried; the first ``_COARSE`` are tried with the maps that lead, since the best map depends
-#: on them, and of these the last one with all maps
+#: kernels tried; all maps are tried with the Gaussian, the leading maps with the first ``_COARSE`` kernels,
+#: since the best map depends on the kernel
 KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
-#: weights of |f|^2 for exact machines of real targets, which may have little noise
+#: ridges of exact machines for real targets, which may have little noise
 REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
-#: rounds of a metric but whole ones, which fit few rows too closely in more than one
+#: rounds of diagonal metrics; full ones overfit few rows in more than one round
 _ROUNDS = 2
-#: rows of exact machines in this rung
+#: training rows of exact machines on their rung
 LADDER_ROWS = 1000
-#: most columns for whole metrics, for diagonal ones, and for distances in the 1-norm
+#: most columns for full metrics, for diagonal metrics, and for kernels of the 1-norm
 _FULL_COLUMNS, DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
-#: widths that are tried, the widest first, of whose kernel values those of the others are powers
+#: widths tried, widest first, so that kernel values of the others are powers of the first
 WIDTHS = (3.0, 1.0, 1 / 3)
-#: maps whose kernels and widths are tried, and maps that have two kernels on all rows; rows by which all maps
-#: are tried first
-BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
+#: maps tried with all kernels and widths, and maps tried with two kernels
+BEST_MAPS, _LEADING_MAPS = 2, 4
+#: training rows on which all maps are tried
+_FEW_ROWS = 1000
 
 
 def over_centres(
@@ -41,34 +42,38 @@ def over_centres(
     kernels: Sequence[Kernel],
     widths: Sequence[float] = WIDTHS,
 ) -> tuple[list[TriedMachine], list[MapChoice]]:
-    """The second rung: of many maps those that lead with one kernel on few rows, of these the best two with
-    two kernels, and these with all kernels and widths, on all folds.
+    """Try machines over centres with fewer and fewer maps.
 
-    With many maps the best one of each kind of metric goes on too. Metrics of interactions are left out where
-    no columns show any.
+    1. If there are more than four maps, all with the Gaussian kernel on 1,000 rows of the first fold. The
+       best four continue, and the best of each kind of metric.
+    2. The remaining maps with two kernels on 3,000 rows of the first fold.
+    3. The best two maps with two kernels on the other folds.
+    4. The best two maps with all kernels and widths on all folds.
+
+    Maps of interactions are skipped if the columns show none.
 
     Returns
     -------
-    the machines on all folds; and the maps that lead on the first fold, and the best one of each metric
+    the machines tried on all folds; and the leading maps of step 2 with the best of each kind of metric
     """
     first, *others = folds
     if any(choice.metric == "interactions" for choice in maps) and not len(first.interacting):
         maps = [choice for choice in maps if choice.metric != "interactions"] or maps
-    if len(maps) > _SOME_MAPS and (first.learned.n_rows > 2 * _FEW_ROWS or others):
-        of_one = [(choice, kernels[:_COARSE][-1]) for choice in maps]
-        maps = _of_every_metric(first.over_centres(of_one, _FEW_ROWS), _SOME_MAPS)
+    if len(maps) > _LEADING_MAPS and (first.train.n_rows > 2 * _FEW_ROWS or others):
+        pairs = [(choice, kernels[:_COARSE][-1]) for choice in maps]
+        maps = _of_every_metric(first.over_centres(pairs, _FEW_ROWS), _LEADING_MAPS)
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
     tried = first.over_centres(coarse)
     leading = _of_every_metric(tried)
     best_maps = leading_maps(tried)
     if others:
         coarse = [pair for pair in coarse if pair[0] in best_maps]
-        known = [one for one in tried if one.setting.map in best_maps]
-        tried = joined([known, *(fold.over_centres(coarse) for fold in others)])
+        on_first = [result for result in tried if result.setting.map in best_maps]
+        tried = joined([on_first, *(fold.over_centres(coarse) for fold in others)])
     fine = [
         (choice, kernel)
         for choice in best_maps
-        for kernel in _suited(first.learned.features.shape[1], choice, kernels, widths)
+        for kernel in _suitable(first.train.features.shape[1], choice, kernels, widths)
         if (choice, kernel) not in coarse
     ]
     tried += joined([fold.over_centres(fine) for fold in folds])
@@ -83,27 +88,30 @@ def exact(
     factors: Sequence[float],
     ridges: Sequence[float] | None = None,
 ) -> list[TriedMachine]:
-    """Exact machines on few rows with multiples of one width.
+    """Try exact machines on 1,000 rows, with ``width`` times each factor.
 
-    The first of each kind of kernel takes all ridges, and each other those beside the best one of the
-    machine before it.
+    The first machine of each kernel tries all ridges, the next ones the previous best and its neighbours.
+
+    Parameters
+    ----------
+    ridges : None: the ridges that suit the targets
     """
-    first = folds[0].learned
-    given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
-    found: list[TriedMachine] = []
-    beside: dict[str, Sequence[float]] = {}
+    train = folds[0].train
+    all_ridges = ridges or (REAL_RIDGES if train.codes is None else RIDGES)
+    tried: list[TriedMachine] = []
+    neighbours: dict[str, Sequence[float]] = {}
     for choice in maps:
-        for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
-            some = beside.get(kernel.name, given)
-            tried = joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
-            found += tried
-            place = given.index(best(tried).setting.ridge)
-            beside[kernel.name] = given[max(place - 1, 0) : place + 2]
-    return found
+        for kernel in _suitable(train.features.shape[1], choice, kernels, [width * one for one in factors]):
+            some = neighbours.get(kernel.name, all_ridges)
+            results = joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
+            tried += results
+            place = all_ridges.index(best(results).setting.ridge)
+            neighbours[kernel.name] = all_ridges[max(place - 1, 0) : place + 2]
+    return tried
 
 
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
-    """The maps that suit ``n_features`` columns, the simplest first."""
+    """Return the maps that suit ``n_features`` columns, simplest first."""
     metrics: list[MetricKind] = ["none"]
     if n_features <= DIAGONAL_COLUMNS:
         metrics.append("diagonal")
@@ -122,48 +130,55 @@ def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoic
 
 
 def maps_that_differ(features: Floats) -> list[MapChoice]:
-    """The maps that suit the columns: of two values, "normal" makes what "standard" does but for the unit."""
-    known = maps_of(features.shape[1])
-    is_end = (features == features.min(axis=0)) | (features == features.max(axis=0))
-    return [one for one in known if one.transform != "normal"] if is_end.all() else known
+    """Return the maps that suit the columns.
+
+    If every column is binary, "normal" is left out, since it equals "standard" up to the unit.
+    """
+    maps = maps_of(features.shape[1])
+    is_extreme = (features == features.min(axis=0)) | (features == features.max(axis=0))
+    return [choice for choice in maps if choice.transform != "normal"] if is_extreme.all() else maps
 
 
-def _suited(
+def _suitable(
     n_features: int, choice: MapChoice, kernels: Sequence[Kernel], widths: Sequence[float]
 ) -> list[Kernel]:
-    """Kernels of these times their own width; of several none in the 1-norm of mixed or of many columns."""
+    """Return the kernels with each width.
+
+    Mixed or many columns drop the Laplacian of the 1-norm, unless it is the only kernel.
+    """
     is_slow = n_features > _CITY_BLOCK_COLUMNS or choice.is_full
-    kinds = [kind for kind in kernels if kind.name != LAPLACIAN.name or not is_slow] or list(kernels)
-    return [replace(kind, width=kind.width * width) for kind in kinds for width in widths]
+    fast = [kernel for kernel in kernels if kernel.name != LAPLACIAN.name or not is_slow] or list(kernels)
+    return [replace(kernel, width=kernel.width * width) for kernel in fast for width in widths]
 
 
 def leading_maps(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> list[MapChoice]:
-    """The maps of the best settings, without those that are worse than the first by more than chance."""
-    return [one.setting.map for one in leaders(tried, n_maps)]
+    """Return the maps of the best settings that are not significantly worse than the first."""
+    return [result.setting.map for result in leaders(tried, n_maps)]
 
 
 def _of_every_metric(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> list[MapChoice]:
-    """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
-    of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
-    return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
+    """Return the leading maps and the best of each kind of metric, which few rows cannot rank."""
+    of_metrics = best_of_each(tried, lambda result: result.setting.map.metric)
+    maps = [*leading_maps(tried, n_maps), *(result.setting.map for result in of_metrics)]
+    return list(dict.fromkeys(maps))
 
 
 def best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
-    """The best setting of each map and kernel, the best first."""
-    return best_of_each(tried, lambda one: (one.setting.map, one.kernel.name))
+    """Return the best setting of each map and kernel, best first."""
+    return best_of_each(tried, lambda result: (result.setting.map, result.kernel.name))
 
 
 def leaders(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> list[TriedMachine]:
-    """The best settings of each of these maps."""
-    return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
+    """Return the best setting of each leading map, see :func:`leading_maps`."""
+    return not_worse(best_of_each(tried, lambda result: result.setting.map)[:n_maps])
 
 
 def first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
-    """The maps whose exact machines say whether these are worth more rows: the first.
+    """Return the maps whose exact machines decide whether exact machines are worth more rows.
 
-    Narrow kernels of a few columns are as good over centres as exact, which says nothing of kernels of all
-    columns: a metric of interactions has the first diagonal one beside it.
+    It is the best map. If its metric is one of interactions, the first diagonal metric is added: with narrow
+    kernels of a few columns, exact machines gain nothing over centres, but with all columns they may.
     """
     first, *others = leading
-    beside = [one for one in others if one.metric == "diagonal"] if first.metric == "interactions" else []
-    return [first, *beside[:1]]
+    diagonal = [choice for choice in others if choice.metric == "diagonal"]
+    return [first, *diagonal[:1]] if first.metric == "interactions" else [first]

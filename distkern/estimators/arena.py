@@ -1,4 +1,4 @@
-"""Where machines are compared before a run: a sample of the training data, and all rows near some of it."""
+"""The rows on which machines are compared before a run: a sample, and all rows near some of its rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArenaSizes:
-    """How many rows exact machines are compared on.
+    """Numbers of rows on which exact machines are compared.
 
     Attributes
     ----------
-    exact_rows : most rows on which settings are searched
-    cell_rows : most rows of what is delivered: those of a cell, if their matrix takes no more memory
+    exact_rows : most training rows while settings are searched
+    cell_rows : most training rows of the delivered machine: the rows of a cell, or fewer if memory is limited
     """
 
     exact_rows: int
@@ -43,37 +43,38 @@ class ArenaSizes:
     def of(
         cls, source: AbstractSource, *, is_real: bool, limit: int | None = None, cell_rows: int | None = None
     ) -> ArenaSizes:
-        """The sizes for a source.
+        """Return the sizes for a source.
 
-        A quarter of a memory limit has room for the matrices, unless it has none for those of 500 rows. A
-        matrix of the square loss has double precision, others single precision.
+        The matrices fit in a quarter of the memory limit, but have at least 500 rows. A matrix of the squared
+        loss has double precision, others have single precision.
 
         Parameters
         ----------
-        limit : bytes of memory of the process
-        cell_rows : of a cell; None: as many as suit the source
+        limit : memory limit of the process in bytes
+        cell_rows : rows of a cell; None: the number that suits the source
         """
         most = EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
-        usual = auto_cell_rows(source.n_rows, source.n_features, quadratic=is_real)
-        wanted = min(usual if cell_rows is None else cell_rows, (1 if is_real else 2) * most)
-        return cls(min(most, wanted), wanted)
+        if cell_rows is None:
+            cell_rows = auto_cell_rows(source.n_rows, source.n_features, quadratic=is_real)
+        cell_rows = min(cell_rows, (1 if is_real else 2) * most)
+        return cls(min(most, cell_rows), cell_rows)
 
     def bytes_for(self, source: AbstractSource) -> int:
-        """What a comparison takes at most, beside the process itself."""
-        found = memory_of(most_rows(source), source.n_features, self.exact_rows)
-        return found if source.is_sparse else found + neighbourhood_bytes(source, self.cell_rows)
+        """Return the most bytes that a comparison needs besides the process itself."""
+        n_bytes = memory_of(most_rows(source), source.n_features, self.exact_rows)
+        return n_bytes if source.is_sparse else n_bytes + neighbourhood_bytes(source, self.cell_rows)
 
 
 @dataclass(frozen=True)
 class Arena:
-    """A sample of training data by which machines are compared.
+    """A sample of the training data on which machines are compared.
 
     Attributes
     ----------
-    data : of the run
-    sample : of its rows
-    seed : of all draws
-    sizes : of exact machines
+    data : the training data of the run
+    sample : sampled rows
+    seed : seed of all draws
+    sizes : sizes of exact machines
     class_weights : (n_classes,), or None
     """
 
@@ -103,29 +104,29 @@ class Arena:
         """Whether the targets are real numbers."""
         return self.sample.classes is None
 
-    def climb(self, straight_map: MapChoice = STANDARD) -> LadderResult:
-        """The best machine of the ladder, see :func:`~distkern.choose.ladder.climb`.
+    def climb(self, linear_map: MapChoice = STANDARD) -> LadderResult:
+        """Choose a machine, see :func:`~distkern.choose.ladder.climb`.
 
         Parameters
         ----------
-        straight_map : of linear machines
+        linear_map : map of linear machines
         """
         source = self.data.source
-        found = climb(
-            self._of(self.sample.rows),
+        result = climb(
+            self._rows(self.sample.rows),
             list(self.sample.parts()),
             source.n_rows,
             self.seed,
-            # a map would make numbers of the zeros of sparse rows
+            # maps turn the zeros of sparse rows into other numbers
             maps=[MapChoice("none")] if source.is_sparse else None,
-            straight_map=straight_map,
+            linear_map=linear_map,
             exact_rows=self.sizes.exact_rows,
             cell_rows=self.sizes.cell_rows,
             solve=None if self.is_real else partial(solved_values, seed=self.seed),
             around=None if source.is_sparse else self._around,
         )
         release()
-        return found
+        return result
 
     def exact(
         self,
@@ -136,14 +137,14 @@ class Arena:
         *,
         is_wide: bool,
     ) -> TriedMachine:
-        """The best exact machine, see :func:`~distkern.choose.ladder.choose_exact`.
+        """Choose an exact machine, see :func:`~distkern.choose.ladder.choose_exact`.
 
         Parameters
         ----------
-        loss : of the machines of classes
+        loss : loss of machines for classes
         """
-        found = choose_exact(
-            self._of(self.sample.rows),
+        result = choose_exact(
+            self._rows(self.sample.rows),
             list(self.sample.parts()),
             self.data.source.n_rows,
             self.seed,
@@ -157,22 +158,22 @@ class Arena:
             around=None if self.data.source.is_sparse else self._around,
         )
         release()
-        return found
+        return result
 
-    def _of(self, block: Block) -> SampleRows:
+    def _rows(self, block: Block) -> SampleRows:
         unit = np.asarray(self.sample.rows.targets, dtype=np.float64)
         return SampleRows.of(block, len(self.data.classes), self.class_weights, unit)
 
     def _around(self, mapping: RowMap) -> list[tuple[SampleRows, SampleRows]]:
         pairs = neighbourhoods(self.data.source, self.sample, mapping, self.sizes.cell_rows, self.seed)
-        return [(self._of(learned), self._of(held_out)) for learned, held_out in pairs]
+        return [(self._rows(train), self._rows(held_out)) for train, held_out in pairs]
 
 
 def gamma_rule(kernel: Kernel) -> str:
-    """The hyperparameter ``gamma`` of a kernel's width: a rule divides sqrt(2) times the median distance."""
+    """Return the ``gamma`` of a kernel's width: the rule divides sqrt(2) times the median distance."""
     return f"median/{math.sqrt(2.0) / kernel.width:.4g}"
 
 
 def kernel_params(kernel: Kernel) -> dict[str, Any]:
-    """The hyperparameters of a kernel."""
+    """Return the hyperparameters of a kernel."""
     return {"kernel": kernel.name, **dict(kernel.parameters), "gamma": gamma_rule(kernel)}

@@ -1,4 +1,4 @@
-"""The machine that suits the data: which algorithm that is follows from the rows' shape, or from a trial."""
+"""Estimators that choose the algorithm, by the shape of the rows or by trials on a sample."""
 
 from __future__ import annotations
 
@@ -42,26 +42,29 @@ if TYPE_CHECKING:
     from distkern.estimators.arena import ArenaSizes
     from distkern.estimators.sample import FoldedSample
 
-#: columns up to which machines in cells are tried, and sparse rows of a sample are written out
+#: most columns for which cells are tried and sampled sparse rows are densified
 _NARROW = 1024
-#: columns from which on sparse rows are about as good as separable, and kernels of them gain little
+#: columns from which sparse rows are nearly separable and kernels gain little
 _WIDE = 2**14
-#: where the search for nu of sparse rows, whose norms are about 1, begins
+#: start of the search for nu of wide rows; sparse rows have norms of about 1
 _FIRST_NU = 1e-4
-#: rows of cells where those of the usual number do not fit the memory limit
+#: least nu for which machines of real targets train in single precision
+_LEAST_SINGLE_NU = 1e-6
+#: rows of cells to try if the default does not fit the memory limit
 _SMALLER_CELLS = (4000, 2000, 1000)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm with settings, and why it is the one for such data.
+    """An algorithm with settings, and the reason for choosing it.
 
     Attributes
     ----------
-    name : of the algorithm, of whatever targets
-    compared : what was tried
-    instead : settings of the best machine that Newton's method finds, where that is not the one
-    expected : score on new rows and its standard error, of the machine with these settings
+    name : name of the algorithm, without a suffix for the task
+    because : reason, a clause
+    compared : machines tried
+    instead : settings of the best machine of Newton's method, if another algorithm is chosen
+    expected : expected score on new rows and its standard error
     """
 
     name: str
@@ -73,19 +76,19 @@ class Candidate:
 
     @property
     def description(self) -> str:
-        """The algorithm, and what is set of it."""
-        given = ", ".join(f"{name}={_short(value)}" for name, value in self.settings.items())
-        return f"{self.name} with {given}" if given else self.name
+        """The algorithm and its settings in words."""
+        settings = ", ".join(f"{name}={_short(value)}" for name, value in self.settings.items())
+        return f"{self.name} with {settings}" if settings else self.name
 
 
 N_JOBS = Parameter(
     None,
     (Whole(1), Whole(-math.inf, -1), NOTHING),
-    "threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for few rows, "
-    "else as Dask is configured. A Dask client that is active has workers of its own. The bits are the same",
+    "number of threads of a fit; -1: one for each core, -2: one less, ...; none: one for few rows, else as "
+    "Dask is configured. An active Dask client uses its own workers. Results do not depend on it",
 )
 
-#: over the columns themselves
+#: a linear machine of the columns
 _LINEAR = Candidate("newton", {"features": "linear"})
 
 
@@ -95,70 +98,73 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ChoosingRecipe(Recipe):
-    """How the algorithm is chosen for the rows.
+    """A recipe that chooses the algorithm for the rows.
 
     Attributes
     ----------
-    own : hyperparameters of the estimator, as they were given
+    own : hyperparameters of the estimator, as given
     """
 
     own: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Refuse settings that no algorithm has; others are refused where it is known."""
-        wanted = self.settings.value("algorithm")
-        choosable = CHOOSABLE if wanted == AUTO else (wanted,)
-        known = {name for one in choosable for name in self.kind_of(Candidate(one)).hyperparameters}
+        """Refuse settings that no candidate has; :meth:`chosen_for` refuses the others."""
+        algorithm = self.settings.value("algorithm")
+        names = CHOOSABLE if algorithm == AUTO else (algorithm,)
+        known = {name for one in names for name in self.kind_of(one).hyperparameters}
         for name in self.settings.value("settings") or ():
             if name not in known:
                 error = unknown_name("hyperparameter", str(name), known)
                 raise InputError(error.what, where="settings", hint=error.hint)
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
-        """The recipe of the algorithm that suits the rows, of which it says who chose it."""
-        # a plan is made before the run has seen to it
+        """Return the recipe of the algorithm that suits the rows, with a record of this choice."""
+        # a plan is made before the run limits the threads
         with blas.single_threaded():
             chosen = self.candidate(data, has_test=has_test)
         given = self.settings.value("settings") or {}
+        kind = self.kind_of(chosen.name)
         for name in given:
-            if name not in self.kind_of(chosen).hyperparameters:
+            if name not in kind.hyperparameters:
+                having = [repr(one) for one in CHOOSABLE if name in self.kind_of(one).hyperparameters]
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    hint=f"leave it out, or set algorithm to {' or '.join(map(repr, self._takers(name)))}",
+                    hint=f"leave it out, or set algorithm to {' or '.join(having)}",
                 )
-        machine = self.made(chosen, len(data.classes))
+        machine = self.estimator_for(chosen, len(data.classes))
         recipe = machine.recipe()
         recipe.check()
         if isinstance(recipe, CellRecipe):
             recipe = replace(recipe, reports_score=True)
-        taken = replace(chosen, settings={**chosen.settings, **given})
-        notes = [f"algorithm: {taken.description}, because {chosen.because}"]
-        # other settings, or weights of classes, make another machine than the one that was judged
+        trained = replace(chosen, settings={**chosen.settings, **given})
+        notes = [f"algorithm: {trained.description}, because {chosen.because}"]
+        # given settings or class weights make a different machine from the one that was scored
         expected = None if given or self.settings.given.get("class_weight") is not None else chosen.expected
         if expected is not None:
             notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
-        by = ChosenBy(self.name, self.params, self.estimator, chosen.because, self.unlike(machine), expected)
+        changed = self._changed_params(machine)
+        by = ChosenBy(self.name, self.params, self.estimator, chosen.because, changed, expected)
         recipe = replace(recipe, chosen=by, notes=tuple(notes), candidates=chosen.compared)
         return recipe.seeded().chosen_for(data, has_test=has_test)
 
-    def unlike(self, machine: AbstractEstimator) -> dict[str, Any]:
-        """The hyperparameters of the chosen estimator that are not those of this one."""
-        known = machine.get_params().items()
-        return {name: value for name, value in known if name not in self.own or value != self.own[name]}
+    def _changed_params(self, machine: AbstractEstimator) -> dict[str, Any]:
+        """Return the hyperparameters of the chosen estimator that differ from the given ones."""
+        params = machine.get_params().items()
+        return {name: value for name, value in params if name not in self.own or value != self.own[name]}
 
     def candidate(self, data: TrainingData, *, has_test: bool) -> Candidate:
-        """What the shape of the rows, a ladder of trials on a sample of them, and the memory limit decide."""
+        """Choose by the shape of the rows, the ladder on a sample of them, and the memory limit."""
         if self.settings.value("algorithm") != AUTO:
-            return Candidate(self.settings.value("algorithm"), because="it was asked for")
+            return Candidate(self.settings.value("algorithm"), because="it was requested")
         source = data.source
-        many = "column" if source.n_features == 1 else "columns"
-        columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {many}"
+        noun = "column" if source.n_features == 1 else "columns"
+        columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {noun}"
         if self.settings.value("search") is None:
-            usual = Candidate("cells") if source.n_features <= _NARROW else self._unsearched(source)
-            first = replace(usual, because=columns)
+            default = Candidate("cells") if source.n_features <= _NARROW else self._unsearched(source)
+            first = replace(default, because=columns)
         else:
-            first = self._searched(data, columns)
+            first = self._searched(data)
         limit = self.settings.value("memory_limit")
         if limit is None:
             return first
@@ -174,44 +180,36 @@ class ChoosingRecipe(Recipe):
         return first
 
     def _smaller(self, first: Candidate, data: TrainingData) -> list[Candidate]:
-        """Cells of fewer rows, then ones that are searched on fewer rows: their metrics take most of all."""
+        """Return cells with fewer rows, then cells with a quick search, since metrics need most memory."""
         if first.name != "cells":
             return []
         from distkern.solvers._cells.sizes import auto_cell_rows
 
-        usual = auto_cell_rows(
-            data.source.n_rows, data.source.n_features, quadratic=self.task == "regression"
-        )
-        sizes = [rows for rows in _SMALLER_CELLS if rows < usual]
-        ways: list[dict[str, Any]] = [{"max_cell_rows": rows} for rows in sizes]
+        source = data.source
+        most = auto_cell_rows(source.n_rows, source.n_features, quadratic=self.task == "regression")
+        changes: list[dict[str, Any]] = [{"max_cell_rows": rows} for rows in _SMALLER_CELLS if rows < most]
         if self.settings.value("search") == "full" and "search" not in first.settings:
             quick = {"search": "quick"}
-            ways += [quick, *({**way, **quick} for way in ways)]
-        return [replace(first, settings={**first.settings, **way}) for way in ways]
+            changes += [quick, *({**change, **quick} for change in changes)]
+        return [replace(first, settings={**first.settings, **change}) for change in changes]
 
-    def kind_of(self, chosen: Candidate) -> type[AbstractEstimator]:
-        """The estimator of the algorithm, KeyError unless it may be chosen; others are not imported."""
+    def kind_of(self, name: str) -> type[AbstractEstimator]:
+        """Return the estimator of an algorithm, without importing others; KeyError if it cannot be chosen."""
         suffix = "_regressor" if self.task == "regression" else ""
-        kind: type[AbstractEstimator] | None = algorithm(f"{chosen.name}{suffix}")
-        if kind is None or chosen.name not in CHOOSABLE:
-            raise KeyError(chosen.name)
+        kind: type[AbstractEstimator] | None = algorithm(f"{name}{suffix}")
+        if kind is None or name not in CHOOSABLE:
+            raise KeyError(name)
         return kind
 
-    def _takers(self, name: str) -> list[str]:
-        """The algorithms that may be chosen and have a hyperparameter."""
-        kinds = {one: self.kind_of(Candidate(one)) for one in CHOOSABLE}
-        return [one for one, kind in kinds.items() if name in kind.hyperparameters]
-
-    def made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
-        """Return its estimator, with a likelihood as its loss if probabilities are wanted."""
-        kind = self.kind_of(chosen)
-        own = dict(self.own)
-        shared = {name: value for name, value in own.items() if name in kind.hyperparameters}
+    def estimator_for(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
+        """Return the estimator of a candidate, with a likelihood as its loss if it needs probabilities."""
+        kind = self.kind_of(chosen.name)
+        shared = {name: value for name, value in self.own.items() if name in kind.hyperparameters}
         likelihood = {}
         if self.own.get("probability") and "probability" not in shared:
-            # sigmoids that are fitted one by one are together less sure than they are right
-            several = n_classes > 2 and "softmax" in kind.hyperparameters["loss"].words
-            likelihood = {"loss": "softmax" if several else "logistic"}
+            # sigmoids fitted one by one are underconfident together
+            has_softmax = n_classes > 2 and "softmax" in kind.hyperparameters["loss"].words
+            likelihood = {"loss": "softmax" if has_softmax else "logistic"}
         given = self.settings.value("settings") or {}
         known = {name: given[name] for name in given if name in kind.hyperparameters}
         return kind(**{**shared, **likelihood, **chosen.settings, **known})
@@ -219,45 +217,44 @@ class ChoosingRecipe(Recipe):
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         from distkern.engine.plan import bytes_alone
 
-        recipe = self.made(candidate, len(data.classes)).recipe().seeded()
+        recipe = self.estimator_for(candidate, len(data.classes)).recipe().seeded()
         posed = recipe.chosen_for(data, has_test=has_test).pose(data, has_test=has_test)
         outlines = recipe.searched(posed).outline(posed.problem)
         return bytes_alone(outlines, Extent.of(data.source, "planned"), "distributed", limit) <= limit
 
     @staticmethod
     def _unsearched(source: AbstractSource) -> Candidate:
-        """Newton's machine where nothing is compared."""
+        """Return the machine of Newton's method that is the default without a comparison."""
         return _LINEAR if source.is_sparse and source.n_features >= _WIDE else Candidate("newton")
 
-    def _searched(self, data: TrainingData, columns: str) -> Candidate:
-        """The best on held-out rows of a sample."""
-        # a model that is loaded has no use for them
-        from distkern.choose.ladder import KNOWN, STANDARD
+    def _searched(self, data: TrainingData) -> Candidate:
+        """Choose the best machine on held-out rows of a sample."""
+        # loaded models do not need these modules
+        from distkern.choose.ladder import SCORED_UP_TO, STANDARD
         from distkern.estimators.arena import Arena
 
-        state, source = self.settings.value("random_state"), data.source
-        seed = state if isinstance(state, int) else 0
+        source = data.source
         weights = None if self.task == "regression" else self.class_weights(data)
-        arena = Arena.of(data, seed, self._arena_sizes(source), weights)
+        arena = Arena.of(data, self._seed, self._arena_sizes(source), weights)
         sample = arena.sample
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
             because = f"there are too few different rows{of_class} to compare algorithms"
             return replace(self._unsearched(source), because=because)
         if source.is_sparse and source.n_features > _NARROW:
-            return self._compared(sample, columns, source)
-        # columns that are scaled already, or sparse, stay as they are
+            return self._compared(sample, source)
+        # keep columns that are scaled or sparse
         keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
-        found = arena.climb(MapChoice("none") if keeps else STANDARD)
-        because = reason(found.compared, self._unit)
-        instead, expected = self._settings(found.inexact.setting, data), None
-        if found.chosen.setting.kind == "exact":
-            # cells hold out rows of their own
-            settings = self._settings(found.chosen.setting, data)
-            return Candidate("cells", settings, because, found.compared, instead)
-        if source.n_rows <= KNOWN * sample.rows.n_rows:
-            expected = sample.variance * found.expected.score, sample.variance * found.expected.error
-        return Candidate("newton", instead, because, found.compared, expected=expected)
+        result = arena.climb(MapChoice("none") if keeps else STANDARD)
+        because = reason(result.compared, self._unit)
+        inexact, expected = self._settings(result.inexact.setting, data), None
+        if result.chosen.setting.kind == "exact":
+            # cells estimate their own score on rows that they hold out
+            settings = self._settings(result.chosen.setting, data)
+            return Candidate("cells", settings, because, result.compared, inexact)
+        if source.n_rows <= SCORED_UP_TO * sample.rows.n_rows:
+            expected = sample.variance * result.expected.score, sample.variance * result.expected.error
+        return Candidate("newton", inexact, because, result.compared, expected=expected)
 
     def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes
@@ -269,7 +266,7 @@ class ChoosingRecipe(Recipe):
         )
 
     def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
-        """Settings of the algorithm whose machine over all rows is the one chosen on a sample."""
+        """Return the settings of the algorithm that trains the machine chosen on a sample on all rows."""
         from distkern.estimators.arena import kernel_params
 
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
@@ -277,72 +274,82 @@ class ChoosingRecipe(Recipe):
         weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
         if kernel is None:
             return {"features": "linear", "scale": transform, **weight}
-        # rows that are stored scaled are standardised by a map alone, and there is none without a metric
+        # only a map can standardise rows that are stored scaled, and only a metric needs a map
         keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
         settings: dict[str, Any] = {
             "scale": AUTO if keeps and transform == "standard" else transform,
             "metric": None if metric == "none" else metric,
         }
         settings |= {**kernel_params(kernel), **weight}
-        return settings | ({"search": None} if is_exact else {})
+        if is_exact:
+            return settings | {"search": None}
+        # the sample's machines are in double precision, and rounding would hide functions that they use
+        is_smooth = self.task == "regression" and weight["nu"] < _LEAST_SINGLE_NU
+        wide = {"dtype": "float64"} if is_smooth and self.own.get("dtype", AUTO) == AUTO else {}
+        return settings | wide
+
+    @property
+    def _seed(self) -> int:
+        state = self.settings.value("random_state")
+        return state if isinstance(state, int) else 0
 
     @property
     def _unit(self) -> str:
         return "squared error" if self.task == "regression" else "log loss"
 
-    def _compared(self, sample: FoldedSample, columns: str, source: AbstractSource) -> Candidate:
-        """The linear machine of sparse rows, unless kernels at landmarks lose less by two standard errors."""
+    def _compared(self, sample: FoldedSample, source: AbstractSource) -> Candidate:
+        """Choose the linear machine unless kernels at landmarks are better by two standard errors."""
         from distkern.choose.choice import is_better
-        from distkern.choose.ladder import KNOWN
+        from distkern.choose.ladder import SCORED_UP_TO
         from distkern.core.progress import at_step
 
-        names = [_LINEAR] if source.n_features >= _WIDE else [_LINEAR, Candidate("newton")]
+        candidates = [_LINEAR] if source.n_features >= _WIDE else [_LINEAR, Candidate("newton")]
         tried = []
-        for number, one in enumerate(names):
-            at_step(one.description, number, len(names))
-            tried.append(self._with_nu(one, sample))
+        for number, candidate in enumerate(candidates):
+            at_step(candidate.description, number, len(candidates))
+            tried.append(self._with_nu(candidate, sample))
         chosen = tried[0] if len(tried) == 1 or not is_better(tried[1], tried[0]) else tried[1]
-        compared = tuple(Compared(one.setting.description, one.score, chosen=one is chosen) for one in tried)
+        compared = tuple(
+            Compared(result.setting.description, result.score, chosen=result is chosen) for result in tried
+        )
         expected = None
-        if source.n_rows <= KNOWN * sample.rows.n_rows:
+        if source.n_rows <= SCORED_UP_TO * sample.rows.n_rows:
             expected = sample.variance * chosen.score, sample.variance * chosen.error
         because = reason(compared, self._unit)
         return replace(chosen.setting, because=because, compared=compared, expected=expected)
 
     def _with_nu(self, candidate: Candidate, sample: FoldedSample) -> TriedSetting[Candidate]:
-        """The candidate with the best nu; a large one leaves the shares of classes, or the mean."""
-        from distkern.choose.choice import TriedSetting, walk
+        """Search nu; a large one yields the class shares or the mean."""
+        from distkern.choose.choice import TriedSetting, line_search
 
-        state = self.settings.value("random_state")
-        seed = state if isinstance(state, int) else 0
         n_classes = 0 if sample.classes is None else len(sample.classes)
 
         @cache
-        def at(move: int) -> TriedSetting[Candidate]:
-            one = replace(candidate, settings={**candidate.settings, "nu": _FIRST_NU * 10.0**move})
-            made = self.made(one, n_classes).set_params(random_state=seed)
-            return TriedSetting(one, sample.losses(made))
+        def at(position: int) -> TriedSetting[Candidate]:
+            moved = replace(candidate, settings={**candidate.settings, "nu": _FIRST_NU * 10.0**position})
+            estimator = self.estimator_for(moved, n_classes).set_params(random_state=self._seed)
+            return TriedSetting(moved, sample.losses(estimator))
 
-        return walk(at, (1, -1))
+        return line_search(at, (1, -1))
 
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
-        is_given = self.settings.value("search") is None or self.settings.value("algorithm") != AUTO
-        if is_given or (source.is_sparse and source.n_features > _NARROW):
+        has_no_search = self.settings.value("search") is None or self.settings.value("algorithm") != AUTO
+        if has_no_search or (source.is_sparse and source.n_features > _NARROW):
             return 0
         return self._arena_sizes(source).bytes_for(source)
 
 
 class AbstractKernelMachine(AbstractEstimator):
-    """A model that is another estimator's, which it chooses."""
+    """An estimator that chooses another one and fits it."""
 
     @property
     def partial_fit(self) -> Any:
-        """There is none, as some of the algorithms that may be chosen read the old rows again."""
+        """Not available, since some algorithms read the old rows again."""
         raise AttributeError(f"{type(self).__name__} has no partial_fit: use an estimator of one algorithm")
 
     def _settings(self) -> Settings:
-        # the machine that is chosen has its say on a threshold
+        # the chosen machine checks the threshold
         return AbstractEstimator._settings(self)
 
     def value(self, name: str) -> Any:
@@ -353,76 +360,80 @@ class AbstractKernelMachine(AbstractEstimator):
         return ChoosingRecipe(**vars(super().recipe()), own=own)
 
     def named(self, split: Split) -> AbstractEstimator:
-        """What ``tune`` tunes for a split: the estimator that it chooses for the rows."""
+        """Return the estimator chosen for a split, which ``tune`` tunes."""
         recipe = self.recipe()
         data = recipe.data_of(split)
         with blas.single_threaded():
             chosen = recipe.candidate(data, has_test=False)
-        return recipe.made(chosen, len(data.classes))
+        return recipe.estimator_for(chosen, len(data.classes))
 
     def stored_params(self) -> dict[str, Any]:
-        # of where it was trained
+        # n_jobs belongs to the machine that trained
         return {name: value for name, value in super().stored_params().items() if name != "n_jobs"}
 
     def changed(self) -> set[str]:
         return super().changed() | set(self._settings().value("settings") or ())
 
-    # -- what was chosen
+    # -- the choice
 
     @property
     def machine_(self) -> AbstractEstimator:
-        """The estimator that was chosen, fitted."""
+        """The chosen estimator, fitted."""
         machine: AbstractEstimator = estimator_of(replace(self.model_, chosen=None))
         return machine
 
     @property
     def algorithm_(self) -> str:
-        """The name of the algorithm that was chosen."""
+        """Name of the chosen algorithm."""
         return self.model_.name.removesuffix("_regressor")
 
     @property
     def chosen_because_(self) -> str:
-        """Why, a clause."""
+        """Reason for the choice, a clause."""
         return self._chosen.because
 
     @property
     def held_out_score_(self) -> float | None:
-        """Log loss, or mean squared error in squared units of the target, of rows that were held out from a
-        machine with the chosen settings; None where most rows are not in the sample that chose them."""
-        found = self._chosen.held_out
-        return None if found is None else found[0]
+        """Held-out log loss, or mean squared error in squared units of the target, of the chosen settings.
+
+        None if the sample that chose them has too small a share of the rows.
+        """
+        held_out = self._chosen.held_out
+        return None if held_out is None else held_out[0]
 
     @property
     def held_out_error_(self) -> float | None:
-        """The standard error of ``held_out_score_``."""
-        found = self._chosen.held_out
-        return None if found is None else found[1]
+        """Standard error of ``held_out_score_``."""
+        held_out = self._chosen.held_out
+        return None if held_out is None else held_out[1]
 
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
-        """Importances of the machine's metric, if it has one."""
-        found = self.model_.metric_importances
-        if found is None:
+        """Importances of the columns in the machine's metric, if it has one."""
+        importances = self.model_.metric_importances
+        if importances is None:
             raise AttributeError("no metric was learned")
-        return found
+        return importances
 
     @property
     def _chosen(self) -> ChosenBy:
         chosen = self.model_.chosen
-        assert chosen is not None, "a model of this estimator says who chose it"
+        assert chosen is not None, "a model of this estimator records the choice"
         return chosen
 
 
 class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
-    """The classifier that suits the data: the package chooses the algorithm and says which and why.
+    """Classifier that chooses the algorithm for the data.
 
-    A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
-    :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
-    log loss on rows that are held out; see :func:`distkern.choose.ladder.climb`. With more columns it decides
-    between the first two; sparse rows of 16,384 columns or more get the linear one. Cells that do not
-    fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
-    the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit
-    alone. ``algorithm`` names one of them instead.
+    Candidates are compared by log loss on held-out rows of a sample (:func:`distkern.choose.ladder.climb`):
+
+    - up to 1,024 columns: a linear machine, kernels at landmarks (both :class:`~distkern.NewtonClassifier`),
+      and exact machines in cells (:class:`~distkern.CellClassifier`);
+    - more columns: the first two. Sparse rows with 16,384 or more columns always get the linear machine.
+
+    If the chosen cells do not fit ``memory_limit``, smaller cells, a search on fewer rows and the best other
+    machine of the sample are tried in turn, then SVRG and DSG. The choice depends on the data, the seed and
+    the limit alone. ``algorithm`` sets the algorithm instead.
 
     Examples
     --------
@@ -436,7 +447,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     name = "auto"
     hyperparameters: ClassVar = {
         **CHOICE,
-        "probability": replace(PROBABILITY, help="whether the model is to give probabilities of classes"),
+        "probability": replace(PROBABILITY, help="whether to compute class probabilities"),
         "class_weight": CLASS_WEIGHT,
         "threshold": THRESHOLD,
         "n_jobs": N_JOBS,
@@ -446,11 +457,11 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     def _has_probabilities(self) -> bool:
         if getattr(self, "probability", False) or self.model_.chances is not None:
             return True
-        raise AttributeError("the machine gives no probabilities: set probability=True")
+        raise AttributeError("this machine has no probabilities: set probability=True")
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):
-    """The regressor that suits the data, see :class:`KernelClassifier`.
+    """Regressor that chooses the algorithm for the data, see :class:`KernelClassifier`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A bounded sample of the rows of a source, divided into rows to learn from and held-out rows."""
+"""A bounded sample of the rows of a source, divided into training rows and held-out rows."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from distkern.engine.executors import open_executor
 from distkern.maths.maps.mapping import RowMap
 from distkern.runs.spooled import whole_blocks
 
-#: largest numbers of rows, bytes and blocks of a sample; fewest rows that allow a choice
+#: most rows, bytes and blocks of a sample; fewest rows that allow a choice
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
-#: number of folds, and enough held-out rows: folds are held out in turn until this number is reached
+#: number of folds; folds are held out in turn until there are this many held-out rows
 _FOLDS, _ENOUGH_HELD_OUT = 5, 2000
-#: first index of the random streams of the sample and of its anchors
+#: indices of the random streams of the sample and its anchors
 _TRIAL, _ANCHORS = 16, 17
 #: rows near all anchors together; fewest and most anchors
-_ALL_NEAR, _ANCHORS_LEAST, _ANCHORS_MOST = 24_000, 3, 12
-#: share of these rows that is held out; most rows to read for them, and rows read at a time
+_ALL_NEAR, _LEAST_ANCHORS, _MOST_ANCHORS = 24_000, 3, 12
+#: share of these rows that is held out; most rows read to find them, and rows read at a time
 _HELD_OUT_NEAR, _MOST_READ, _STRIP = 0.15, 10**7, 4096
 
 
 @dataclass(frozen=True)
 class FoldedSample:
-    """Rows in the order of the source, and the fold of each.
+    """Sampled rows in the order of the source, with the fold of each.
 
     Attributes
     ----------
@@ -52,16 +52,16 @@ class FoldedSample:
     ) -> FoldedSample:
         """Draw rows by the seed from blocks spread evenly over the source.
 
-        Rare classes are drawn more often than their share, until half of the sample is equally divided among
-        the classes. Their rows weigh less in return, so that weighted sums estimate those of an even sample.
+        Rare classes are oversampled until half of the sample is divided equally among the classes. Their rows
+        weigh less in return, so that weighted sums estimate the sums over an even sample.
 
         Parameters
         ----------
         shares : (n_classes,) share of each class in the rows; None for real targets
         """
         chosen = sorted({source.n_blocks * place // _MOST_BLOCKS for place in range(_MOST_BLOCKS)})
-        there = sum(source.block_rows[index] for index in chosen)
-        rates = drawn_shares(min(1.0, most_rows(source) / there), shares, there)
+        n_available = sum(source.block_rows[index] for index in chosen)
+        rates = drawn_shares(min(1.0, most_rows(source) / n_available), shares, n_available)
         parts = [
             _drawn(_block(source, index), rates, stream(seed, Purpose.SAMPLE, _TRIAL, index))
             for index in chosen
@@ -73,128 +73,128 @@ class FoldedSample:
         return cls(rows, Sides.of_few(cuts, seed, keys, codes).of(keys), classes)
 
     @property
-    def n_learned(self) -> int:
+    def n_train(self) -> int:
+        """Number of training rows of the first pair."""
         return int((self.folds != 0).sum())
 
     @property
     def variance(self) -> float:
-        """The variance of real targets; 1 for classes. Losses are in units of it."""
+        """The variance of real targets, which is the unit of their losses; 1 for classes."""
         is_real = self.classes is None
         return float(np.var(np.asarray(self.rows.targets, np.float64))) or 1.0 if is_real else 1.0
 
     @property
     def tells(self) -> bool:
         """Whether the sample has enough rows to choose by, with varying targets in every part."""
-        if self.n_learned < LEAST_ROWS:
+        if self.n_train < LEAST_ROWS:
             return False
         targets = np.asarray(self.rows.targets)
         sides = [side for pair in self.parts() for side in pair]
-        several = [np.ptp(targets[side]) > 0 for side in sides if len(side)]
-        return len(several) == len(sides) and all(several)
+        return all(len(side) and np.ptp(targets[side]) > 0 for side in sides)
 
     def parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield training rows and a held-out fifth of the sample; several pairs if there are few rows."""
+        """Yield the numbers of training rows and of a held-out fifth; several pairs if there are few rows."""
         for fold in range(min(_FOLDS, math.ceil(_FOLDS * _ENOUGH_HELD_OUT / self.rows.n_rows))):
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
     def losses(self, model: Any) -> NDArray[np.float64]:
-        """Return losses on the held-out rows of each pair, of a model fitted to its training rows.
+        """Fit a model to the training rows of each pair, and return its losses on the held-out rows.
 
-        The losses are log losses of its probabilities (of its decision values, where it has none), or squared
-        errors divided by :attr:`variance`.
+        They are log losses of its probabilities, or of its decision values if it has none, or squared errors
+        divided by :attr:`variance`.
         """
         return np.concatenate([self._losses(model, *part) for part in self.parts()])
 
-    def _losses(self, model: Any, learned_from: NDArray[np.intp], asked: NDArray[np.intp]) -> Array:
-        learned, held_out = self.rows.take(learned_from), self.rows.take(asked)
-        given, truth = (
+    def _losses(self, model: Any, train: NDArray[np.intp], held_out: NDArray[np.intp]) -> Array:
+        train_rows, held_out_rows = self.rows.take(train), self.rows.take(held_out)
+        train_targets, held_out_targets = (
             np.asarray(part.targets if self.classes is None else self.classes[part.targets])
-            for part in (learned, held_out)
+            for part in (train_rows, held_out_rows)
         )
-        keys = learned.group_keys
+        keys = train_rows.group_keys
         groups = keys if keys is not None and np.ptp(keys) > 0 else None
-        model.fit(_array(learned), given, sample_weight=learned.weights, groups=groups)
-        weights, codes = held_out.weights, np.asarray(held_out.targets)
+        model.fit(_array(train_rows), train_targets, sample_weight=train_rows.weights, groups=groups)
+        weights, codes = held_out_rows.weights, np.asarray(held_out_rows.targets)
         shares = np.ones(len(codes)) if weights is None else weights / weights.mean()
         if self.classes is None:
-            found = np.asarray(model.predict(_array(held_out)))
-            losses = np.asarray(shares * np.square(found - truth) / self.variance)
+            predictions = np.asarray(model.predict(_array(held_out_rows)))
+            losses = np.asarray(shares * np.square(predictions - held_out_targets) / self.variance)
         elif hasattr(model, "predict_proba"):
-            chances = np.zeros((len(codes), len(self.classes)))
+            probabilities = np.zeros((len(codes), len(self.classes)))
             known = np.searchsorted(self.classes, model.classes_)
-            chances[:, known] = np.asarray(model.predict_proba(_array(held_out)))
-            losses = shares * row_log_losses(chances, codes)
+            probabilities[:, known] = np.asarray(model.predict_proba(_array(held_out_rows)))
+            losses = shares * row_log_losses(probabilities, codes)
         else:
-            values = np.asarray(model.decision_function(_array(held_out))).reshape(len(codes), -1)
+            values = np.asarray(model.decision_function(_array(held_out_rows))).reshape(len(codes), -1)
             values = of_all_classes(values, model.classes_, self.classes)
             losses = log_losses(values, codes, weights, by_sign=True)
-        return by_group(losses, held_out.group_keys)
+        return by_group(losses, held_out_rows.group_keys)
 
 
 def neighbourhoods(
     source: AbstractSource, sample: FoldedSample, mapping: RowMap, n_near: int, seed: int
 ) -> list[tuple[Block, Block]]:
-    """Return the rows near some anchor rows: rows to learn from, and 15 % held out.
+    """Return training and held-out rows near each anchor row, in the coordinates of a map.
 
     The seed draws 3 to 12 anchors from the sample, so that about 24,000 rows lie near them together. The
-    neighbours of an anchor are the ``n_near`` rows at the smallest Euclidean distance in mapped coordinates,
-    among up to ten million rows of the source. A held-out row, a row of its group, or an equal row is never
-    used to learn, neither here nor in the first pair of the sample.
+    neighbours of an anchor are the ``n_near`` rows at the smallest Euclidean distance, among up to ten
+    million rows of the source; 15 % of them are held out. No held-out row, no row of its group and no equal
+    row is a training row, neither here nor in the first pair of the sample.
     """
     n_anchors = _n_anchors(n_near)
     anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
     points = mapping.apply(np.asarray(sample.rows.take(np.sort(anchors)).features))
-    learned = keys_of(sample.rows.take(next(sample.parts())[0]))
+    train_keys = keys_of(sample.rows.take(next(sample.parts())[0]))
     most = min(n_near, _MOST_BYTES // (source.row_numbers * source.dtype.itemsize * n_anchors))
-    found: list[list[tuple[Floats, Block]]] = [[] for _ in points]
+    near: list[list[tuple[Floats, Block]]] = [[] for _ in points]
     for index in _spread_blocks(source):
         block = _block(source, index)
-        for own, distances in zip(found, _distances(block, points, mapping), strict=True):
+        for of_point, distances in zip(near, _distances(block, points, mapping), strict=True):
             nearest = np.sort(np.argsort(distances, kind="stable")[:most])
-            own.append((distances[nearest], block.take(nearest)))
+            of_point.append((distances[nearest], block.take(nearest)))
     pairs = []
-    for own in found:
-        distances, rows = np.concatenate([one for one, _ in own]), Block.joined([rows for _, rows in own])
+    for of_point in near:
+        distances = np.concatenate([part for part, _ in of_point])
+        rows = Block.joined([part for _, part in of_point])
         rows = rows.take(np.sort(np.argsort(distances, kind="stable")[:most]))
         keys = keys_of(rows)
         codes = None if sample.classes is None else rows.targets
-        is_new = ~np.isin(keys, learned)
-        held_out = is_new.copy()
+        is_new = ~np.isin(keys, train_keys)
+        is_held_out = is_new.copy()
         # if few rows are new to the sample, all of them are held out
         share = _HELD_OUT_NEAR / max(float(is_new.mean()), _HELD_OUT_NEAR)
         if share < 1.0:
-            held_out &= Sides.of_few((share,), seed, keys, codes).of(keys) == 0
-        is_learned = ~np.isin(keys, keys[held_out])
-        if not (held_out.any() and is_learned.any()):
-            continue
-        pairs.append((rows.take(np.flatnonzero(is_learned)), rows.take(np.flatnonzero(held_out))))
+            is_held_out &= Sides.of_few((share,), seed, keys, codes).of(keys) == 0
+        is_train = ~np.isin(keys, keys[is_held_out])
+        if is_held_out.any() and is_train.any():
+            pairs.append((rows.take(np.flatnonzero(is_train)), rows.take(np.flatnonzero(is_held_out))))
     return pairs
 
 
 def _distances(block: Block, points: Floats, mapping: RowMap) -> Floats:
     """Compute squared Euclidean distances (n_points, n_rows) of mapped rows, a strip of rows at a time."""
-    found = np.empty((len(points), block.n_rows), dtype=np.float32)
+    distances = np.empty((len(points), block.n_rows), dtype=np.float32)
     for start in range(0, block.n_rows, _STRIP):
         strip = slice(start, start + _STRIP)
         mapped = mapping.apply(np.asarray(block.features[strip]))
-        for own, point in zip(found, points, strict=True):
-            own[strip] = np.square(mapped - point).sum(axis=1)
-    return found
+        for of_point, point in zip(distances, points, strict=True):
+            of_point[strip] = np.square(mapped - point).sum(axis=1)
+    return distances
 
 
 def _n_anchors(n_near: int) -> int:
-    return min(max(_ALL_NEAR // n_near, _ANCHORS_LEAST), _ANCHORS_MOST)
+    return min(max(_ALL_NEAR // n_near, _LEAST_ANCHORS), _MOST_ANCHORS)
 
 
 def neighbourhood_bytes(source: AbstractSource, n_near: int) -> int:
-    """Return the memory of :func:`neighbourhoods`, as read and joined; 0 if all rows fit in one cell."""
+    """Return the bytes of :func:`neighbourhoods`, as read and joined; 0 if all rows fit in one cell."""
     row_bytes = source.row_numbers * source.dtype.itemsize
     held = min(_MOST_BYTES, _n_anchors(n_near) * n_near * row_bytes)
     return 3 * held if source.n_rows > n_near else 0
 
 
 def _spread_blocks(source: AbstractSource) -> list[int]:
-    """Return blocks that lie evenly in a source, with about ten million rows."""
+    """Return evenly spaced blocks of a source with about ten million rows."""
     n_blocks = max(1, min(source.n_blocks, source.n_blocks * _MOST_READ // source.n_rows))
     return sorted({source.n_blocks * place // n_blocks for place in range(n_blocks)})
 
@@ -208,9 +208,9 @@ def of_all_classes(values: Array, known: NDArray[Any], classes: NDArray[Any]) ->
         return values
     if values.shape[1] == 1:
         values = np.hstack([-values, values])
-    found = np.repeat(values.min(axis=1, keepdims=True), len(classes), axis=1)
-    found[:, np.searchsorted(classes, known)] = values
-    return found
+    expanded = np.repeat(values.min(axis=1, keepdims=True), len(classes), axis=1)
+    expanded[:, np.searchsorted(classes, known)] = values
+    return expanded
 
 
 def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:
@@ -222,21 +222,18 @@ def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:
     if shares is None or rate >= 1.0:
         return np.full(1 if shares is None else len(shares), rate)
     counts = np.maximum(shares * n_rows, 1.0)
-    alike = rate * n_rows / len(shares)
-    drawn = np.minimum(0.5 * rate * counts + 0.5 * np.minimum(alike, counts), counts)
+    equal = rate * n_rows / len(shares)
+    drawn = np.minimum(0.5 * rate * counts + 0.5 * np.minimum(equal, counts), counts)
     return np.asarray(drawn / counts)
 
 
 def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> Block:
     """Draw a share of the rows of each class, with weights that compensate for unequal rates."""
     order = generator.permutation(block.n_rows)
-    several = len(rates) > 1
-    codes = np.asarray(block.targets) if several else np.zeros(block.n_rows, dtype=np.intp)
-    taken = [
-        of_class[: math.ceil(rate * len(of_class))]
-        for rate, of_class in ((rate, order[codes[order] == code]) for code, rate in enumerate(rates))
-    ]
-    numbers = np.sort(np.concatenate(taken))
+    codes = np.asarray(block.targets) if len(rates) > 1 else np.zeros(block.n_rows, dtype=np.intp)
+    of_classes = [order[codes[order] == code] for code in range(len(rates))]
+    drawn = [rows[: math.ceil(rate * len(rows))] for rate, rows in zip(rates, of_classes, strict=True)]
+    numbers = np.sort(np.concatenate(drawn))
     part = block.take(numbers)
     if np.ptp(rates) <= 1e-12 * rates.max():
         return part

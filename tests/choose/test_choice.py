@@ -1,4 +1,4 @@
-"""The rule by which one of several is chosen, whatever they are, and the ladder that it climbs."""
+"""The rule of every choice, the rungs of successive halving, and the ladder of machines."""
 
 import math
 import re
@@ -18,7 +18,6 @@ from distkern.choose.choice import (
     is_better,
     not_worse,
     rungs_of,
-    worth_its_work,
 )
 from distkern.choose.folds import MachineSetting, TriedMachine
 from distkern.choose.ladder import climb
@@ -45,14 +44,14 @@ def test_rungs_of_few_rows_are_left_out():
 @pytest.mark.parametrize(
     ("staying", "expected"), [((), [3, 1]), ((2,), [3, 2]), ((1,), [3, 1]), ((0,), [3, 1])]
 )
-def test_the_best_go_on_and_what_stays_but_nothing_that_failed(staying, expected):
+def test_the_best_candidates_and_the_staying_ones_go_on_unless_they_failed(staying, expected):
     scores = {0: math.inf, 1: 0.5, 2: 0.7, 3: 0.1, 4: 0.5}
     assert going_on(scores, 2, staying) == expected
 
 
 def test_differences_are_judged_on_the_same_rows():
     losses, noise = np.random.default_rng(0).normal(size=(2, 1000))
-    # by none, 3 and 30 standard errors
+    # apart by 0, 3 and 30 standard errors
     tried = [TriedSetting(gap, losses + gap + noise * (gap > 0)) for gap in (0.0, 0.1, 1.0)]
     assert [len(not_worse(tried, certain)) for certain in (math.inf, 6.0, 2.0)] == [3, 2, 1]
     assert is_better(tried[0], tried[1])
@@ -60,52 +59,38 @@ def test_differences_are_judged_on_the_same_rows():
     assert best_of_each(tried[::-1], lambda one: one.setting > 0.5) == [tried[0], tried[2]]
 
 
-def test_a_setting_that_loses_many_times_as_much_is_not_as_good_by_chance():
-    generator = np.random.default_rng(0)
-    losses = generator.uniform(0.0, 0.02, 100)
-    # three rows of a hundred that it is sure of and wrong
-    beside = losses.copy()
-    beside[:3] = 2.7
-    best_one, cheap = TriedSetting(0, losses, 100.0), TriedSetting(1, beside, 1.0)
+def test_a_setting_with_many_times_the_loss_is_worse_despite_few_large_losses():
+    losses = np.random.default_rng(0).uniform(0.0, 0.02, 100)
+    # overconfident and wrong on three of a hundred rows
+    overconfident = losses.copy()
+    overconfident[:3] = 2.7
+    best_one, cheap = TriedSetting(0, losses, 100.0), TriedSetting(1, overconfident, 1.0)
     assert cheap.score > 8 * best_one.score
     assert not is_better(best_one, cheap)
     assert [one.setting for one in not_worse([best_one, cheap])] == [0]
-    # of losses that are as large chance may say as much
+    # the same difference between large losses may be chance
     high = [TriedSetting(one.setting, one.losses + 1.0, one.work) for one in (best_one, cheap)]
     assert len(not_worse(high)) == 2
-    # and of errors
+    # so may a difference between errors of 0 and 1
     wrong = np.zeros((2, 200))
     wrong[0, :10], wrong[1, 5:17] = 1.0, 1.0
     near = [TriedSetting(place, each) for place, each in enumerate(wrong)]
     assert len(not_worse(near)) == 2
 
 
-def test_of_what_cannot_be_told_apart_the_cheaper_wins():
+def test_the_cheapest_of_settings_that_do_not_differ_significantly_wins():
     ranked = [
         TriedSetting(0, np.array([1.0, 2.0, 3.0, 4.0]), 100.0),
-        # a little worse everywhere, and by chance worse in one row alone
+        # a little worse on every row; worse on a single row, which may be chance
         TriedSetting(1, np.array([1.1, 2.1, 3.1, 4.1]), 10.0),
         TriedSetting(2, np.array([1.0, 2.0, 3.0, 5.0]), 10.0),
         TriedSetting(3, np.array([3.0, 4.0, 5.0, 6.0]), 1.0),
     ]
     near = not_worse(ranked)
     assert [one.setting for one in near] == [0, 2]
-    # it is for no more work, though it is surely not the best
+    # significantly worse than the best, but better than the cheapest at the same work
     assert cheapest(ranked, near).setting == 1
     assert cheapest(ranked[2:], ranked[2:3]).setting == 2
-
-
-def test_work_is_weighed_with_what_it_gains():
-    """Half the work is worth a fifth of a standard error."""
-    losses = np.zeros(400)
-    losses[:8], losses[8:12] = 1.0, -1.0
-    mean, error = 4 / 400, losses.std() / 20
-    worth = mean / error / 0.2
-    for more, chosen in ((0.1, 1), (-0.1, 0)):
-        tried = [TriedSetting(0, np.zeros(400), 2.0 ** (worth + more)), TriedSetting(1, losses, 1.0)]
-        assert worth_its_work(tried).setting == chosen
-    # every row is worse by as much
-    assert worth_its_work([TriedSetting(0, np.zeros(9), 1e9), TriedSetting(1, np.ones(9), 1.0)]).setting == 0
 
 
 def drawn(n_rows, seed=0):
@@ -119,32 +104,29 @@ def drawn(n_rows, seed=0):
 
 @pytest.mark.parametrize("ridge", [0.1, 10.0])
 def test_machines_are_ridge_regressions(ridge):
-    learned, asked = drawn(200)
-    mapping = RowMap.fit(MapChoice("none"), learned.features, learned.targets)
-    kernel = Kernel("rbf", 1.0)
-    gamma = kernel.over(mapping).gamma
-    mapped = [replace(part, features=mapping.apply(part.features)) for part in (learned, asked)]
-    center = learned.targets.mean()
-    exact = KernelRidge(alpha=ridge, kernel="rbf", gamma=gamma)
-    exact.fit(mapped[0].features, learned.targets - center)
-    expected = log_losses(exact.predict(mapped[1].features) + center, asked.codes).mean()
-    [whole] = over_all_rows(kernel.over(mapping), [ridge], *mapped)
-    assert whole.mean() == pytest.approx(expected, rel=1e-4)
-    # centres at all rows are the same machine, but for what makes their matrix definite
-    [centred] = over_centres(kernel.over(mapping), 200, [ridge], *mapped, (Powers(), Powers()))
+    train, held_out = drawn(200)
+    mapping = RowMap.fit(MapChoice("none"), train.features, train.targets)
+    kernel = Kernel("rbf", 1.0).over(mapping)
+    mapped = [replace(part, features=mapping.apply(part.features)) for part in (train, held_out)]
+    center = train.targets.mean()
+    machine = KernelRidge(alpha=ridge, kernel="rbf", gamma=kernel.gamma)
+    machine.fit(mapped[0].features, train.targets - center)
+    expected = log_losses(machine.predict(mapped[1].features) + center, held_out.codes).mean()
+    [exact] = over_all_rows(kernel, [ridge], *mapped)
+    assert exact.mean() == pytest.approx(expected, rel=1e-4)
+    # with all rows as centres, only the jitter differs
+    [centred] = over_centres(kernel, 200, [ridge], *mapped, (Powers(), Powers()))
     assert centred.mean() == pytest.approx(expected, rel=0.02)
-    [straight] = linear([ridge], learned, asked)
-    of_columns = Ridge(alpha=ridge).fit(learned.features, learned.targets)
-    expected = log_losses(of_columns.predict(asked.features).reshape(-1, 1), asked.codes).mean()
-    assert straight.mean() == pytest.approx(expected, rel=1e-3)
+    [of_columns] = linear([ridge], train, held_out)
+    machine = Ridge(alpha=ridge).fit(train.features, train.targets)
+    expected = log_losses(machine.predict(held_out.features).reshape(-1, 1), held_out.codes).mean()
+    assert of_columns.mean() == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_ladder_depends_on_rows_and_seed_alone():
-    learned, asked = drawn(700)
-    names = ("features", "targets", "codes", "weights")
-    both = SampleRows(*(np.concatenate([getattr(part, name) for part in (learned, asked)]) for name in names))
+    rows = SampleRows.joined(drawn(700))
     parts = [(np.arange(700), np.arange(700, 1400))]
-    first, again = (climb(both, parts, 1400, 0) for _ in range(2))
+    first, again = (climb(rows, parts, 1400, 0) for _ in range(2))
     assert first.chosen.setting == again.chosen.setting
     assert first.chosen.setting.kind == "centres"
     np.testing.assert_array_equal(first.chosen.losses, again.chosen.losses)
@@ -153,9 +135,9 @@ def test_the_ladder_depends_on_rows_and_seed_alone():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("frequency", "kind", "n_learned"), [(0.3, "centres", []), (7.0, "exact", [1000, 1200])]
+    ("frequency", "kind", "n_train"), [(0.3, "centres", []), (7.0, "exact", [1000, 1200])]
 )
-def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency, kind, n_learned):
+def test_exact_machines_train_on_more_rows_if_they_gain(frequency, kind, n_train):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1800, 2)).astype(np.float32)
     values = np.sin(frequency * X).sum(axis=1) + 0.1 * generator.normal(size=1800)
@@ -163,15 +145,15 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency
     parts = [(np.arange(1200), np.arange(1200, 1800))]
     found = climb(rows, parts, 10**6, 0, maps=[MapChoice("none")], exact_rows=1200)
     assert found.chosen.setting.kind == kind
-    # where more functions gain nothing, exact machines are not tried
-    assert [one.setting.size[0] for one in found.rungs if one.setting.kind == "exact"] == n_learned
+    # exact machines are not tried if more functions gain nothing
+    assert [one.setting.size[0] for one in found.rungs if one.setting.kind == "exact"] == n_train
 
 
 def tried(transform, kernel, losses):
     return TriedMachine(MachineSetting("centres", MapChoice(transform), kernel, 1.0), losses)
 
 
-def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance():
+def test_leading_maps_are_not_significantly_worse_than_the_best():
     best, noise = np.random.default_rng(0).normal(size=(2, 1000))
     settings = [
         tried("none", MATERN, best + 5.0),
@@ -198,43 +180,42 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch):
     np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
 
 
-def exact_ridges(monkeypatch, turns, noise):
-    """How many exact ridge machines learn from so many rows, on the way to what is chosen for classes that
-    change so often."""
+def exact_ridges(monkeypatch, frequency, noise):
+    """Climb for classes of this frequency; count the ridges of exact machines by their training rows."""
     generator = np.random.default_rng(0)
     features = generator.uniform(-1.0, 1.0, size=(1800, 2)).astype(np.float32)
-    waves = np.sin(turns * features).prod(axis=1, keepdims=True)
+    waves = np.sin(frequency * features).prod(axis=1, keepdims=True)
     signs = np.sign(waves + noise * generator.normal(size=(1800, 1)))
     rows = SampleRows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(1800))
     parts = [(np.arange(1200), np.arange(1200, 1800))]
-    settings = {}
+    n_ridges = {}
 
-    def counted(kernel, ridges, learned, asked):
-        settings[learned.n_rows] = settings.get(learned.n_rows, 0) + len(ridges)
-        return over_all_rows(kernel, ridges, learned, asked)
+    def counted(kernel, ridges, train, held_out):
+        n_ridges[train.n_rows] = n_ridges.get(train.n_rows, 0) + len(ridges)
+        return over_all_rows(kernel, ridges, train, held_out)
 
-    monkeypatch.setattr("distkern.choose.folds.over_all_rows", counted)
-    # there are no rows around others, as with sparse rows
+    monkeypatch.setattr("distkern.choose.machines.over_all_rows", counted)
+    # without rows around anchors, as for sparse rows
     climb(rows, parts, 100_000, 0, maps=[MapChoice("none"), MapChoice("standard")])
-    return settings
+    return n_ridges
 
 
-def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
-    settings = exact_ridges(monkeypatch, 12.0, 0.05)
-    assert 1 <= settings[1200] <= 2
-    # three kernels with all ridges, their other widths and maps with the nearest ones
-    assert settings[1000] >= 18
+def test_only_leading_exact_machines_train_on_all_rows(monkeypatch):
+    n_ridges = exact_ridges(monkeypatch, 12.0, 0.05)
+    assert 1 <= n_ridges[1200] <= 2
+    # three kernels with all ridges; other widths and maps with the neighbours of the best ridge
+    assert n_ridges[1000] >= 18
 
 
 @pytest.mark.parametrize(
-    ("turns", "noise", "tried"), [(2.0, 0.5, False), (12.0, 0.5, True), (1.0, 0.0, True)]
+    ("frequency", "noise", "is_tried"), [(2.0, 0.5, False), (12.0, 0.5, True), (1.0, 0.0, True)]
 )
-def test_exact_machines_are_tried_where_more_functions_gain_or_classes_are_apart(
-    turns, noise, tried, monkeypatch
+def test_exact_machines_are_tried_if_more_functions_gain_or_classes_are_separable(
+    frequency, noise, is_tried, monkeypatch
 ):
-    """On noisy rows whose best machine has few functions they took half of all seconds."""
-    # two widths of one kernel at least, with five ridges and three
-    assert (exact_ridges(monkeypatch, turns, noise)[1000] > 8) == tried
+    """Noisy rows whose best machine has few functions do not pay for a rung of exact machines."""
+    # the probe has two widths of one kernel, with five and three ridges
+    assert (exact_ridges(monkeypatch, frequency, noise)[1000] > 8) == is_tried
 
 
 @pytest.mark.parametrize(
@@ -246,6 +227,6 @@ def test_exact_machines_are_tried_where_more_functions_gain_or_classes_are_apart
     ],
 )
 def test_exact_machines_are_not_judged_by_interactions_alone(leading, first):
-    """They are as good over centres, so that nothing else was tried of 10,000 rows of ijcnn1."""
+    """With few columns, exact machines gain nothing over centres: on ijcnn1 no other map was tried."""
     maps = [MapChoice("normal", metric) for metric in leading]
     assert [choice.metric for choice in first_exact(maps)] == first

@@ -1,4 +1,4 @@
-"""The machine that is chosen for the data: which one, why, and that it is that one in every respect."""
+"""Estimators that choose the algorithm: their choice, its reason, and the fitted machine."""
 
 import json
 from dataclasses import replace
@@ -11,9 +11,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import distkern
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
-from distkern.choose.folds import TriedMachine
-from distkern.choose.ladder import _enrichment, _is_worth
-from distkern.choose.machines import SampleRows
+from distkern.choose.folds import MachineSetting, TriedMachine
+from distkern.choose.ladder import _is_worth, _oversampling
+from distkern.choose.machines import Kernel, SampleRows
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
@@ -24,6 +24,7 @@ from distkern.engine.executors import local
 from distkern.estimators.arena import Arena
 from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
+from distkern.maths.maps.mapping import MapChoice
 from distkern.runs.data import from_arrays
 from distkern.runs.sources import ArraySource
 from runs import plan, posed_problem, train
@@ -44,7 +45,7 @@ def chosen(model, X, y):
     return recipe.name.removesuffix("_regressor"), recipe.chosen.because
 
 
-def test_what_is_chosen_is_fitted_as_by_itself():
+def test_the_chosen_machine_equals_a_direct_fit():
     X, y = rows()
     given = {"probability": False, "class_weight": "balanced", "random_state": 0}
     model = KernelClassifier(search=None, **given).fit(X, y)
@@ -62,10 +63,10 @@ def test_what_is_chosen_is_fitted_as_by_itself():
     "algorithm",
     ["cells", "newton", *(pytest.param(name, marks=pytest.mark.slow) for name in ("svrg", "dsg"))],
 )
-def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
+def test_a_named_algorithm_is_fitted(algorithm, tmp_path):
     X, y = rows()
     model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
-    assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was asked for")
+    assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was requested")
     assert model.recipe().choosing_bytes(from_arrays(X, y, None, model.task)) == 0
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
@@ -73,14 +74,14 @@ def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
-def test_an_algorithm_that_is_none_to_choose_from():
+def test_an_unknown_algorithm_is_refused():
     X, y = rows()
     with pytest.raises(InputError, match=r"algorithm.*'cell'.*did you mean 'cells'"):
         KernelClassifier(algorithm="cell").fit(X, y)
 
 
 def curved(n_rows):
-    """Two columns of which one row in five is positive, in a ring, with labels that are noisy."""
+    """Two columns with noisy labels: positive rows, one in five, form a ring."""
     generator = np.random.default_rng(3)
     X = generator.normal(size=(n_rows, 2)).astype(np.float32)
     return X, (generator.random(n_rows) < ring(X)).astype(int)
@@ -101,7 +102,7 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     candidates = model.history_[-1]["candidates"]
     assert (candidates[0]["name"], candidates[0]["n_functions"]) == ("linear", 2)
     scores = [one["loss"] for one in candidates]
-    # the last one is trained as it is delivered
+    # the last candidate is the delivered machine
     assert candidates[-1]["n_functions"] == 1024
     assert scores[-1] < scores[0] - 0.05
     assert scores[1] < scores[0] - 0.05
@@ -121,10 +122,10 @@ def test_fine_structure_of_many_rows_gets_exact_machines():
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_lines_get_a_linear_machine(task):
+def test_linear_targets_get_a_linear_machine(task):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(600, 6)).astype(np.float32)
-    # classes that overlap, and numbers
+    # overlapping classes, and real targets
     y = X @ np.arange(1.0, 7.0) + 10 * generator.logistic(size=600)
     model = KernelClassifier(random_state=0) if task == "classification" else KernelRegressor(random_state=0)
     recipe = recipe_for(model, X, (y > 0).astype(int) if task == "classification" else y)
@@ -147,12 +148,12 @@ def test_rare_positives_are_ranked_and_have_probabilities():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 3])
-def test_held_out_noise_is_noise_copies_included(copies):
+def test_noise_scores_as_noise_even_with_copied_rows(copies):
     generator = np.random.default_rng(0)
     X = np.tile(generator.normal(size=(400, 4)), (copies, 1))
     y = np.tile(generator.integers(0, 2, 400), copies)
     model = KernelClassifier(random_state=0)
-    # as many rows of either kind, so that none are merged
+    # the same number of rows in both cases, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
     _, problem = posed_problem(model, from_arrays(X, y, None, model.task))
     assert problem.candidates[-1].loss > 0.68
@@ -162,7 +163,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
 
 
 @pytest.mark.slow
-def test_probabilities_of_several_classes_are_as_sure_as_they_are_right():
+def test_probabilities_of_several_classes_are_calibrated():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(9000, 2))
     chances = np.exp(np.column_stack([2 * X[:, 0], 2 * np.sin(2 * X[:, 1]), np.square(X[:, 1]) - 1]))
@@ -171,33 +172,51 @@ def test_probabilities_of_several_classes_are_as_sure_as_they_are_right():
     model = KernelClassifier(random_state=0).fit(X[:1000], y[:1000])
     found = model.predict_proba(X[1000:])
     assert (model.algorithm_, model.machine_.loss) == ("newton", "softmax")
-    surest = found.max(axis=1)
-    bins = np.minimum((10 * surest).astype(int), 9)
-    apart = np.bincount(bins, surest - (found.argmax(axis=1) == y[1000:]))
-    # sigmoids that were fitted one by one came to .04
-    assert np.abs(apart).sum() / 8000 < 0.02
+    confidence = found.max(axis=1)
+    bins = np.minimum((10 * confidence).astype(int), 9)
+    gaps = np.bincount(bins, confidence - (found.argmax(axis=1) == y[1000:]))
+    # sigmoids fitted one by one reach 0.04
+    assert np.abs(gaps).sum() / 8000 < 0.02
 
 
-def test_the_held_out_score_is_that_of_the_delivered_machine(tmp_path):
+def test_the_held_out_score_belongs_to_the_delivered_machine(tmp_path):
     X, y = curved(300)
     model = KernelClassifier(random_state=0).fit(X, y)
-    told = (model.held_out_score_, model.held_out_error_)
-    assert 0 < told[0] < 0.69
+    score = (model.held_out_score_, model.held_out_error_)
+    assert 0 < score[0] < 0.69
     model.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
-    assert (loaded.held_out_score_, loaded.held_out_error_) == told
+    assert (loaded.held_out_score_, loaded.held_out_error_) == score
     loaded.update(X[:20], y[:20], old=(X, y))
     assert (loaded.held_out_score_, loaded.held_out_error_) == (None, None)
     other = KernelClassifier(settings={"n_landmarks": 16}, random_state=0).fit(X, y)
     assert (other.held_out_score_, other.held_out_error_) == (None, None)
 
 
-def test_settings_of_the_choice_are_overridden_by_name():
+@pytest.mark.parametrize(
+    ("kind", "given", "ridge", "expected"),
+    [
+        (KernelRegressor, {}, 1e-5, "float64"),
+        (KernelRegressor, {}, 1e-2, None),
+        (KernelRegressor, {"dtype": "float32"}, 1e-5, None),
+        (KernelClassifier, {}, 1e-5, None),
+    ],
+)
+def test_smooth_machines_of_real_targets_train_in_double_precision(kind, given, ridge, expected):
+    """Rounding in single precision would lose what the sample's machines, in double precision, have."""
+    X, y = rows()
+    setting = MachineSetting("centres", MapChoice("none"), Kernel("rbf"), ridge)
+    recipe = kind(**given).recipe()
+    settings = recipe._settings(setting, from_arrays(X, y, None, recipe.task))
+    assert settings.get("dtype") == expected
+
+
+def test_settings_override_the_choice():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
     assert (model.algorithm_, len(model.machine_.landmarks_), model.machine_.nu) == ("newton", 64, 1e-3)
     _, problem = posed_problem(model, from_arrays(X, y, None, model.task))
-    # what is told is what is trained
+    # the note reports the trained settings
     assert "n_landmarks=64" in problem.notes[0]
     assert "nu=0.001," in problem.notes[0]
     with pytest.raises(InputError, match="is no hyperparameter of newton, which was chosen"):
@@ -234,7 +253,7 @@ def test_wide_sparse_rows_get_a_linear_machine():
 
 
 def wide(kind, n_rows=400):
-    """Rows of 1,100 columns that are combinations of 3: their classes are separable or are not."""
+    """Rows with 1,100 columns that are combinations of 3; the classes are linearly separable or not."""
     generator = np.random.default_rng(1)
     inner = generator.normal(size=(n_rows, 3))
     X = inner @ generator.normal(size=(3, 1100)) / 30
@@ -243,7 +262,7 @@ def wide(kind, n_rows=400):
 
 
 @pytest.mark.parametrize(("kind", "features"), [("linear", "linear"), ("round", "nystroem")])
-def test_a_trial_decides_where_the_shape_does_not(kind, features):
+def test_trials_decide_for_wide_rows(kind, features):
     X, score = wide(kind, 1200)
     score = score + 0.5 * np.random.default_rng(2).normal(size=1200)
     y = np.where(score > 0, "yes", "no")
@@ -256,7 +275,7 @@ def test_a_trial_decides_where_the_shape_does_not(kind, features):
 
 
 @pytest.mark.parametrize(("kind", "features"), [("linear", "linear"), ("round", "nystroem")])
-def test_a_trial_of_regressors(kind, features):
+def test_trials_decide_for_wide_rows_of_regressors(kind, features):
     X, score = wide(kind)
     model = KernelRegressor(random_state=0)
     recipe = recipe_for(model, X, score)
@@ -270,7 +289,7 @@ def test_a_trial_of_regressors(kind, features):
 def test_a_linear_machine_of_stored_rows_has_the_nu_of_their_units(tmp_path):
     generator = np.random.default_rng(5)
     weights = generator.normal(size=60)
-    # columns with a spread of a seventh: the map that leaves them as they are divides all by one number
+    # columns with standard deviation 1/7: the map "none" divides all of them by one number
     X = (generator.random((5000, 60)) < 0.02).astype(np.float32)
     X[:, :2] = generator.random((5000, 2)) * 0.1
     y = (X @ weights + generator.logistic(size=5000) > 0.5).astype(int)
@@ -286,7 +305,7 @@ def test_a_linear_machine_of_stored_rows_has_the_nu_of_their_units(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "very wide"])
-def test_wide_rows_of_noise_get_no_surer_than_the_shares_of_the_classes(kind):
+def test_noisy_labels_of_wide_rows_get_the_class_shares(kind):
     generator = np.random.default_rng(3)
     if kind == "dense":
         X = generator.normal(size=(300, 1200)).astype(np.float32)
@@ -301,7 +320,7 @@ def test_wide_rows_of_noise_get_no_surer_than_the_shares_of_the_classes(kind):
     assert abs(found - model.held_out_score_) < 0.06
 
 
-def test_too_few_rows_for_a_trial_get_kernels_at_all_of_them():
+def test_too_few_rows_for_trials_get_kernels_at_landmarks():
     X, score = wide("round", 40)
     assert chosen(KernelClassifier(random_state=0), X, (score > 0).astype(int)) == (
         "newton",
@@ -309,7 +328,7 @@ def test_too_few_rows_for_a_trial_get_kernels_at_all_of_them():
     )
 
 
-def test_what_does_not_fit_the_limit_gives_way():
+def test_smaller_machines_replace_cells_that_exceed_the_limit():
     X, y = rows(20_000, 50)
     found = {}
     for limit in (4096, 512, 400, 256, 64):
@@ -324,11 +343,11 @@ def test_what_does_not_fit_the_limit_gives_way():
     assert found[4096] == ("cells", "auto")
     assert found[512] == ("cells", 4000)
     assert found[256][0] in ("svrg", "dsg") or found[256][1] in (1000, 2000)
-    # nothing fits: the plan says what is missing of the best
+    # if nothing fits, the plan of the first candidate reports the missing memory
     assert found[64] == ("cells", "auto")
 
 
-def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
+def test_a_replacement_keeps_its_settings_when_saved(tmp_path, monkeypatch):
     X, y = rows(500, 10)
     monkeypatch.setattr(
         ChoosingRecipe, "_fits", lambda self, candidate, *_, has_test: candidate.name == "svrg"
@@ -341,7 +360,7 @@ def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypatch):
+def test_the_best_machine_over_centres_replaces_cells_that_do_not_fit(monkeypatch):
     X = np.random.default_rng(0).uniform(0.0, 20.0, (8000, 2)).astype(np.float32)
     y = np.floor(X).sum(axis=1) % 2
     monkeypatch.setattr(
@@ -365,7 +384,7 @@ def data(tmp_path_factory):
     return path
 
 
-def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
+def test_train_reports_the_choice_and_its_reason_everywhere(data, tmp_path, capsys):
     job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
@@ -382,7 +401,7 @@ def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.8
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(data, tmp_path):
+def test_a_resumed_run_has_the_same_bits(data, tmp_path):
     from distkern.data.dataset import open_dataset
 
     train = open_dataset(data).train
@@ -398,7 +417,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(data, tmp_path):
             train, listeners=[interrupt], checkpoints=folder
         )
     assert CheckpointFolder(folder, {}).stages()
-    # another limit that gives the same choice is no other job
+    # another limit with the same choice is the same job
     model = KernelClassifier(search=None, memory_limit=2**33, random_state=0)
     model.fit_with(train, checkpoints=folder, resume=True)
     X, _ = rows(600)
@@ -406,7 +425,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(data, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [KernelClassifier, KernelRegressor])
-def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch):
+def test_n_jobs_sets_the_threads_and_changes_no_bit(kind, monkeypatch):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(600, 3))
     y = X[:, 0] * X[:, 1] if kind is KernelRegressor else (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -432,18 +451,18 @@ def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch)
 
 
 @pytest.mark.parametrize("arguments", [["--n_jobs", "2"], ["--n-jobs=2"], ["-j", "2"], ["--set", "n_jobs=2"]])
-def test_the_command_line_has_workers(arguments, capsys):
+def test_the_command_line_points_to_workers(arguments, capsys):
     assert main(["train", "--data", "d.zarr", "--out", "m", *arguments]) == 2
     assert "--workers" in capsys.readouterr().err
 
 
-def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
-    """An exact machine that gains little by it is not taken for machines in cells."""
+def test_an_oversampled_class_raises_the_gain_required_of_exact_machines():
+    """Cells have fewer rows of a rare class than the sample, so a small gain there is not enough."""
     weights = np.r_[np.full(50, 0.05), np.full(50, 1.95)]
     rows = SampleRows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
-    assert _enrichment(rows) == pytest.approx(20.0)
-    assert _enrichment(replace(rows, weights=np.ones(100))) == 1.0
-    assert _enrichment(replace(rows, codes=None)) == 1.0
+    assert _oversampling(rows) == pytest.approx(20.0)
+    assert _oversampling(replace(rows, weights=np.ones(100))) == 1.0
+    assert _oversampling(replace(rows, codes=None)) == 1.0
     losses = np.random.default_rng(0).random(100)
     exact, few = (TriedMachine(None, losses * factor) for factor in (0.97, 1.0))
     assert _is_worth(exact, few)
@@ -451,14 +470,14 @@ def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
 
 
 @pytest.mark.parametrize("copies", [1, 4])
-def test_rare_rows_are_drawn_more_often_and_weigh_less(copies):
+def test_rare_classes_are_oversampled_and_weigh_less(copies):
     generator = np.random.default_rng(0)
     X = np.repeat(generator.normal(size=(100_000 // copies, 2)), copies, axis=0).astype(np.float32)
     y = (np.arange(len(X)) // copies % 50 == 0).astype(np.int32)
     sample = FoldedSample.of(ArraySource(X, y, None), np.array([0, 1]), 0, np.array([0.98, 0.02]))
     assert 8000 < sample.rows.n_rows <= 10_000
     positive = sample.rows.targets == 1
-    # half of 200, as they come, and half of all 2,000, which are fewer than one class of two could have
+    # half of the 200 that an even sample has, and half of all 2,000
     assert 1090 < positive.sum() < 1120
     weights = sample.rows.weights
     assert weights[positive].sum() / weights.sum() == pytest.approx(0.02, rel=0.02)
@@ -470,9 +489,9 @@ def test_rare_rows_are_drawn_more_often_and_weigh_less(copies):
         assert shares[0] == pytest.approx(shares[1], rel=0.1)
 
 
-def test_shares_are_of_what_is_there():
+def test_sampling_rates_follow_class_shares_and_available_rows():
     np.testing.assert_allclose(drawn_shares(1.0, np.array([0.9, 0.1]), 100), 1.0)
     np.testing.assert_allclose(drawn_shares(0.1, None, 100), [0.1])
-    # half as they come, half alike: 100 rows of each class beside 180 and 20
+    # half proportional, 180 and 20 rows; half equal, 100 rows of each class
     found = drawn_shares(0.2, np.array([0.9, 0.1]), 1000) * [900, 100]
     np.testing.assert_allclose(found, [90 + 50, 10 + 50])

@@ -107,7 +107,7 @@ def test_refuses_by_name(parameters, message):
 def test_refuses_rows_outside_of_the_domain():
     X = rows(9)
     X[7, 2] = -0.5
-    with pytest.raises(InputError, match="X, row 7, column 2: kernel chi2 needs numbers of at least 0"):
+    with pytest.raises(InputError, match="X, row 7, column 2: kernel chi2 needs numbers >= 0"):
         dk.RandomFeatures(kernel="chi2").fit(X)
     with pytest.raises(InputError, match="row 7, column 2"):
         dk.RandomFeatures(kernel="chi2").fit(np.abs(X)).transform(X)

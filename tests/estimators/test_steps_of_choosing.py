@@ -1,4 +1,4 @@
-"""Choosing an algorithm is reported step by step before the run, and a run states its tolerance."""
+"""Steps of choosing an algorithm are reported before the run, and a run reports its tolerance."""
 
 import numpy as np
 
@@ -13,16 +13,16 @@ def rows(n_rows=300, seed=0):
     return X, (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
 
 
-def heard_of(model, X, y):
-    heard = []
-    model.fit_with(X, y, listeners=[heard.append])
-    return heard
+def events_of(model, X, y):
+    events = []
+    model.fit_with(X, y, listeners=[events.append])
+    return events
 
 
 def test_a_fit_that_chooses_reports_its_steps_before_the_run():
-    heard = heard_of(dk.KernelClassifier(search="quick", random_state=0), *rows())
-    kinds = [event.kind for event in heard]
-    before = heard[: kinds.index("run_started")]
+    events = events_of(dk.KernelClassifier(search="quick", random_state=0), *rows())
+    kinds = [event.kind for event in events]
+    before = events[: kinds.index("run_started")]
     assert before[0].kind == "message"
     assert "choosing the algorithm" in before[0]["text"]
     assert (before[1].kind, before[1]["name"]) == ("pass_started", CHOOSING)
@@ -31,20 +31,20 @@ def test_a_fit_that_chooses_reports_its_steps_before_the_run():
     done = [event["tasks_done"] for event in steps]
     assert done == sorted(done)
     assert done[-1] < steps[0]["tasks"]
-    # the report adds it up among the passes
+    # the report lists choosing among the passes
     recorder = PassRecorder()
-    for event in heard:
+    for event in events:
         recorder(event)
     total = next(total for total in recorder.totals if total.name == CHOOSING)
     assert total.seconds > 0
     assert total.waited == 0
-    # an algorithm that is given leaves nothing to choose
+    # nothing is chosen for a given algorithm
     assert CHOOSING not in {
-        event.fields.get("name") for event in heard_of(dk.PegasosClassifier(stages=1), *rows())
+        event.fields.get("name") for event in events_of(dk.PegasosClassifier(stages=1), *rows())
     }
 
 
-def test_steps_are_heard_by_the_innermost_listener_alone():
+def test_only_the_innermost_listener_gets_steps():
     outer, inner = [], []
     at_step("nobody listens", 0, 1)
     with listening(lambda *step: outer.append(step)):
@@ -54,17 +54,17 @@ def test_steps_are_heard_by_the_innermost_listener_alone():
     assert (outer, inner) == ([("outer", 1, 2)], [("inner", 0, 2)])
 
 
-def test_work_without_steps_is_no_pass():
-    heard = []
-    with steps_heard(EventLog([heard.append]), "idle", "announced"):
+def test_work_without_steps_reports_no_pass():
+    events = []
+    with steps_heard(EventLog([events.append]), "idle", "announced"):
         pass
-    assert heard == []
+    assert events == []
 
 
-def test_a_run_whose_values_are_searched_says_its_tolerance():
+def test_a_run_with_searched_values_reports_its_tolerance():
     X, y = rows(1200)
     model = dk.CSVRGClassifier(n_landmarks=20, gamma=1.0, stages=1, tol=0.05, random_state=0)
     for lam in (1.0, "auto"):
-        heard = heard_of(model.set_params(lam=lam), X, y)
-        [started] = [event for event in heard if event.kind == "run_started"]
+        events = events_of(model.set_params(lam=lam), X, y)
+        [started] = [event for event in events if event.kind == "run_started"]
         assert started["tol"] == 0.05

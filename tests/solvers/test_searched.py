@@ -240,7 +240,7 @@ def test_a_trial_makes_all_rounds_and_holds_nothing_out():
     rows = from_arrays(X, X[:, 0] > 1.0, None, "classification")
     _, problem = posed_problem(SIMBAClassifier(), rows)
     sizes = sizes_of(solver, ("nu",), problem)
-    assert sizes.n_learned == 1000
+    assert sizes.n_train == 1000
     whole = work_of(outline_of_most(solver, "nu", problem, problem), problem)
     assert 1.0 < 4 * sizes.work(problem) / whole <= solver.worth
 
@@ -290,7 +290,7 @@ def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monk
         if step.name in names[1:]:
             assert len(step.items) == len(outlined[step.name].step.items)
             assert step.cost == outlined[step.name].step.cost
-            assert step.operand.learned.n_rows == solver.sizes.n_learned
+            assert step.operand.train.n_rows == solver.sizes.n_train
     n_trials = sum(len(outlined[name].step.items) for name in names[1:])
     work = solver.sizes.work(problem)
     allowed = work_of(outline_of_most(solver.solver, solver.names[0], problem, problem), problem)

@@ -14,7 +14,7 @@ from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Array
 from distkern.maths.kernels.base import AbstractKernel, AbstractScaledKernel
 
-#: the rules that ``gamma`` may name
+#: rules for ``gamma``
 RULES = ("median", "scale")
 
 #: number, mean and sum of squared differences from the mean, (3,)
@@ -32,7 +32,7 @@ def gamma_by_rule(rule: str, kernel: type[AbstractKernel], sample: Rows) -> floa
     Raises
     ------
     InputError
-        If there is no such rule, or the kernel has no gamma.
+        If the rule is unknown, or the kernel has no gamma.
     """
     name, _ = parse_rule(rule)
     width = median_width(sample) if name == "median" else scale_width(moments(sample), sample.shape[1])
@@ -40,7 +40,7 @@ def gamma_by_rule(rule: str, kernel: type[AbstractKernel], sample: Rows) -> floa
 
 
 def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_features: int) -> float:
-    """Return the gamma of a kernel for a width found by a rule.
+    """Return the gamma of a kernel for a width computed by a rule.
 
     "scale": width^2 = n_features * variance of all entries, scikit-learn's rule, so gamma = 1 / (d var) for
     the Gaussian kernel. "median": width = sqrt(2) * median distance, as in Dai et al. 2014, Section 8, so
@@ -50,7 +50,7 @@ def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_fe
     Raises
     ------
     InputError
-        If there is no such rule, the kernel has no gamma, or the width is not finite.
+        If the rule is unknown, the kernel has no gamma, or the width is not finite.
     """
     if not issubclass(kernel, AbstractScaledKernel):
         raise InputError(f"kernel {kernel.name} has no gamma", where="gamma", hint="leave gamma out")
@@ -67,12 +67,12 @@ def width_from_gamma(kernel: type[AbstractScaledKernel], gamma: float, n_feature
     >>> width_from_gamma(Gaussian, 4.0, 10)
     0.5
     """
-    one, two = (kernel.gamma_from_width(width, n_features) for width in (1.0, 2.0))
-    return float((one / gamma) ** (1.0 / math.log2(one / two)))
+    at_1, at_2 = (kernel.gamma_from_width(width, n_features) for width in (1.0, 2.0))
+    return float((at_1 / gamma) ** (1.0 / math.log2(at_1 / at_2)))
 
 
 def moments(rows: Rows, weights: NDArray[Any] | None = None) -> Moments:
-    """Return number and mean of all entries and their squared deviations, for optionally weighted rows."""
+    """Return the number, mean and sum of squared deviations of all entries of (weighted) rows, (3,)."""
     row_entries = rows.n_entries / max(len(rows), 1) if isinstance(rows, SparseRows) else rows.shape[1]
     n_strip = max(1, int(STRIP_ENTRIES // max(row_entries, 1)))
     total: Moments = np.zeros(3)
@@ -111,15 +111,15 @@ def merged_moments(first: Moments, second: Moments) -> Moments:
     return np.array([count, mean, first[2] + second[2] + step * (second[1] - first[1]) * first[0]])
 
 
-def scale_width(found: Moments, n_features: int) -> float:
-    """sqrt(n_features * variance) for the moments of the entries."""
-    return float(np.sqrt(n_features * (found[2] / found[0]))) if found[0] else 0.0
+def scale_width(moments: Moments, n_features: int) -> float:
+    """Return sqrt(n_features * variance) for the moments of the entries."""
+    return float(np.sqrt(n_features * (moments[2] / moments[0]))) if moments[0] else 0.0
 
 
 def median_width(sample: Rows) -> float:
-    """sqrt(2) * median distance of random pairs of rows, or of all pairs if there are few.
+    """Return sqrt(2) * median distance of random pairs of rows, or of all pairs of up to 64 rows.
 
-    If more than half of the pairs are equal, it is the median of the others.
+    If the median is 0, use the median of the nonzero distances.
     """
     n_rows = len(sample)
     if n_rows <= _ALL_PAIRS_ROWS:
@@ -146,7 +146,7 @@ def parse_rule(rule: str) -> tuple[str, float]:
     Raises
     ------
     InputError
-        If there is no such rule, or the divisor is not a positive number.
+        If the rule is unknown, or the divisor is not a positive number.
     """
     name, slash, number = rule.partition("/")
     if name not in RULES:
@@ -161,12 +161,12 @@ def parse_rule(rule: str) -> tuple[str, float]:
 
 
 def _paired_distances(left: Rows, right: Rows) -> Array:
-    """|x_i - y_i| of each pair of rows."""
+    """Return |x_i - y_i| for each pair of rows."""
     if isinstance(left, SparseRows) and isinstance(right, SparseRows):
-        both = np.concatenate([left.row_of_entries, right.row_of_entries])
-        places = both * left.n_features + np.concatenate([left.indices, right.indices])
+        rows = np.concatenate([left.row_of_entries, right.row_of_entries])
+        places = rows * left.n_features + np.concatenate([left.indices, right.indices])
         _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
         differences = np.bincount(inverse, np.concatenate([left.data, -right.data]))
-        return np.asarray(np.sqrt(np.bincount(both[first], np.square(differences), minlength=len(left))))
-    pairs = np.asarray(left) - np.asarray(right)
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", pairs, pairs)))
+        return np.asarray(np.sqrt(np.bincount(rows[first], np.square(differences), minlength=len(left))))
+    differences = np.asarray(left) - np.asarray(right)
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", differences, differences)))

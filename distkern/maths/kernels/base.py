@@ -1,7 +1,7 @@
 """The base classes of kernels.
 
-To add a kernel, write a file in this folder with a frozen dataclass that derives from one or several of the
-abstract classes here and in ``features.py``; the contract tests find it and ask for its formula in
+To add a kernel, write a file in this folder with a frozen dataclass that derives from one or more of the
+abstract classes here and in ``features.py``. The contract tests find it and require its formula in
 ``tests/contracts/formulas.py``. Code that needs one of the classes calls :func:`require`.
 
 A kernel (:class:`AbstractKernel`) must give:
@@ -63,12 +63,12 @@ class AbstractKernel(Declared, ABC):
     """A positive definite kernel."""
 
     name: ClassVar[str]
-    #: whether compiled loops compare dense rows with landmarks; they always do for sparse rows
+    #: whether compiled loops compare dense rows with landmarks; sparse rows always use them
     is_compiled: ClassVar[bool] = False
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Names of its parameters."""
+        """Return the names of the parameters."""
         return [field.name for field in dataclasses.fields(cls)]
 
     @classmethod
@@ -87,15 +87,15 @@ class AbstractKernel(Declared, ABC):
 
     @abstractmethod
     def closed_form(self, left: Array, right: Array) -> Array:
-        """k between all rows of ``left`` (n, d) and ``right`` (m, d), accurate in float64."""
+        """Return k between all rows of ``left`` (n, d) and ``right`` (m, d), accurate in float64."""
 
     @property
     def lower_bound(self) -> float:
-        """The kernel is defined for numbers greater than this, or of at least 0 if this is 0."""
+        """The kernel is defined for numbers > this bound, or for numbers >= 0 if it is 0."""
         return -math.inf
 
     def power_of(self, other: AbstractKernel) -> int:
-        """n > 0 with k = other^n, or 0."""
+        """Return n > 0 with k = other^n, or 0."""
         return 0
 
     def check_domain(
@@ -107,13 +107,13 @@ class AbstractKernel(Declared, ABC):
         ----------
         rows : (n_rows, n_features)
         first_row : number of the first row, from 0
-        where : their file or argument
-        columns : names of the columns
+        where : file or argument of the rows
+        columns : column names
 
         Raises
         ------
         InputError
-            If there is such a row; the message names the first one and its column.
+            If there is such a row. The message names the first one and its column.
         """
         bound = self.lower_bound
         if bound == -math.inf:
@@ -123,13 +123,13 @@ class AbstractKernel(Declared, ABC):
         if smallest > bound or smallest == bound == 0.0:
             return
         # NaN fails either comparison
-        found = first_place(rows, ~(numbers >= 0.0) if bound == 0.0 else ~(numbers > bound))
-        assert found is not None
-        row, column, value = found
-        wanted = "of at least 0" if bound == 0.0 else f"greater than {bound:g}"
+        place = first_place(rows, ~(numbers >= 0.0) if bound == 0.0 else ~(numbers > bound))
+        assert place is not None
+        row, column, value = place
+        domain = ">= 0" if bound == 0.0 else f"> {bound:g}"
         label = str(column) if columns is None else repr(columns[column])
         raise InputError(
-            f"kernel {self.name} needs numbers {wanted}, got {value:g}",
+            f"kernel {self.name} needs numbers {domain}, got {value:g}",
             where=f"{where}, row {first_row + row}, column {label}",
             hint="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
         )
@@ -150,12 +150,12 @@ class AbstractScaledKernel(AbstractKernel):
 
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:
-        """The gamma for which the kernel is about as wide as exp(-|x - y|^2 / width^2)."""
+        """Return the gamma that makes the kernel about as wide as exp(-|x - y|^2 / width^2)."""
         return 1.0 / width**2
 
     @property
     def is_exponential(self) -> bool:
-        """Whether k = exp(-gamma D), so that n times the gamma is the n-th power."""
+        """Whether k = exp(-gamma D), so that k^n has n times the gamma."""
         return False
 
     def power_of(self, other: AbstractKernel) -> int:
@@ -182,8 +182,8 @@ class AbstractPrepared(ABC):
 class AbstractTileKernel(AbstractKernel):
     """A kernel whose values between rows and landmarks are computed in tiles.
 
-    A tile takes two steps: ``scores``, then ``finish``, an increasing map of scores to kernel values, in
-    place. Kernels whose scores are the values omit it.
+    A tile takes two steps: ``scores``, then ``finish``, which increases with the scores and turns them into
+    kernel values in place. Kernels whose scores are the values need not implement ``finish``.
     """
 
     @abstractmethod
@@ -191,11 +191,11 @@ class AbstractTileKernel(AbstractKernel):
         """Prepare landmarks (r, d) for the tiles of a pass, in the landmarks' dtype."""
 
     def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
-        """Bytes of :meth:`prepare` per landmark with ``n_columns`` numbers."""
+        """Return the bytes of :meth:`prepare` per landmark with ``n_columns`` numbers."""
         return (n_columns + 2) * itemsize
 
     def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
-        """Prepare sparse landmarks; kernels for dense rows only omit this."""
+        """Prepare sparse landmarks; kernels for dense rows need not implement it."""
         raise InputError(
             f"kernel {self.name} compares dense rows only",
             where="kernel",
@@ -225,7 +225,7 @@ class ClosedFormScores(AbstractPrepared):
 
 @dataclass(frozen=True)
 class AbstractClosedFormTiles(AbstractTileKernel):
-    """A kernel without a matrix product: its tiles use the closed form."""
+    """A kernel that fills its tiles by the closed form."""
 
     def prepare(self, landmarks: Floats) -> ClosedFormScores:
         return ClosedFormScores(self, landmarks.astype(np.float64))
@@ -238,8 +238,8 @@ class AbstractClosedFormTiles(AbstractTileKernel):
 class AbstractLandmarkKernel(AbstractScaledKernel, AbstractTileKernel):
     """A kernel with k(x, x) = 1 that decreases with the distance of its arguments.
 
-    Its scores are larger for closer rows and 0 at distance 0, up to rounding of either sign, so that one
-    product gives both the values and the nearest landmark.
+    Its scores increase with closeness and are 0 at distance 0, up to rounding of either sign. One product
+    therefore gives both the values and the nearest landmark.
     """
 
 
@@ -249,7 +249,7 @@ def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
     Raises
     ------
     InputError
-        If it does not; the message names the kernels that do.
+        If it lacks the capability. The message names the kernels that have it.
     """
     if isinstance(kernel, capability):
         return kernel
@@ -276,9 +276,9 @@ class Powers:
         self._last: tuple[AbstractKernel, Floats] | None = None
 
     def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
-        """The kernel's values (n_rows, n_landmarks): powers of the last values, else ``make()``.
+        """Return the kernel's values (n_rows, n_landmarks): a power of the last values, or ``make()``.
 
-        The next call overwrites them. The last values are dropped before ``make()``.
+        The next call overwrites them. The last values are freed before ``make()``.
         """
         last, self._last = self._last, None
         power = 0 if last is None else kernel.power_of(last[0])
@@ -305,20 +305,20 @@ class SquaredDistanceScores(AbstractPrepared):
         center = landmarks.mean(axis=0, dtype=np.float64).astype(landmarks.dtype)
         augmented = np.empty((landmarks.shape[1] + 2, landmarks.shape[0]), dtype=landmarks.dtype)
         augmented[-2] = -scale
-        # a few at a time, since double precision takes three times the memory of the result
-        for some in _strips(landmarks):
-            shifted = landmarks[some].astype(np.float64) - center
-            augmented[-1, some] = -scale * np.einsum("ij,ij->i", shifted, shifted)
-            augmented[:-2, some] = (2.0 * scale * shifted).T
+        # in strips, since double precision takes three times the memory of the result
+        for strip in _strips(landmarks):
+            shifted = landmarks[strip].astype(np.float64) - center
+            augmented[-1, strip] = -scale * np.einsum("ij,ij->i", shifted, shifted)
+            augmented[:-2, strip] = (2.0 * scale * shifted).T
         return cls(center, augmented)
 
     def spread(self, landmarks: Floats) -> Floats:
-        """The largest distance of the landmarks from the centre in each column, (n_features,) float64."""
-        found = np.zeros(landmarks.shape[1])
-        for some in _strips(landmarks):
-            distances = np.abs(landmarks[some].astype(np.float64) - self.center)
-            apply(np.maximum, found, distances.max(axis=0), into=found)
-        return found
+        """Return the largest distance of landmarks from the centre in each column, (n_features,) float64."""
+        largest = np.zeros(landmarks.shape[1])
+        for strip in _strips(landmarks):
+            distances = np.abs(landmarks[strip].astype(np.float64) - self.center)
+            apply(np.maximum, largest, distances.max(axis=0), into=largest)
+        return largest
 
     def scores(self, features: Floats, out: Floats) -> None:
         n_rows, n_features = features.shape
@@ -331,7 +331,7 @@ class SquaredDistanceScores(AbstractPrepared):
 
 
 def _strips(rows: Floats) -> list[slice]:
-    """Strips of up to 2^16 numbers, or a row."""
+    """Return strips of up to 2^16 numbers, or of one row."""
     step = max(1, _STRIP_NUMBERS // rows.shape[1])
     return [slice(start, start + step) for start in range(0, len(rows), step)]
 
@@ -339,7 +339,7 @@ def _strips(rows: Floats) -> list[slice]:
 def over_columns(
     combine: np.ufunc, term: Callable[[Array, Array], Array], left: Array, right: Array
 ) -> Array:
-    """Combine the terms of all columns between all rows, (n, m), by ``np.add`` or ``np.multiply``."""
+    """Combine one term for each column, between all rows, (n, m), by ``np.add`` or ``np.multiply``."""
     total = np.full((len(left), len(right)), combine.identity, dtype=np.float64)
     for x, y in zip(left.T, right.T, strict=True):
         apply(combine, total, term(x[:, None], y), into=total)
@@ -347,5 +347,5 @@ def over_columns(
 
 
 def squared_distances(left: Array, right: Array) -> Array:
-    """|x - y|^2 between all rows, (n, m), by differences: accurate where the augmented product cancels."""
+    """Return |x - y|^2 between all rows, (n, m), by differences, without the product's cancellation."""
     return over_columns(np.add, lambda x, y: (x - y) ** 2, left, right)

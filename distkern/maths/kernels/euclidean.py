@@ -21,7 +21,7 @@ from distkern.maths.samplers import Draws
 
 @dataclass(frozen=True)
 class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
-    """k(x, y) = exp(-gamma |x - y|^2), that is gamma = 1 / (2 s^2) (Dai et al. 2014, Table 1).
+    """k(x, y) = exp(-gamma |x - y|^2), gamma = 1 / (2 s^2) (Dai et al. 2014, Table 1).
 
     Frequencies: N(0, 2 gamma I).
     """
@@ -63,10 +63,10 @@ class HalfInteger(Number):
 class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
     r"""k(x, y) = exp(-s) p!/(2p)! sum_i (p+i)!/(i!(p-i)!) (2s)^(p-i),  s = sqrt(2 smoothness) gamma |x - y|.
 
-    Dai et al. 2014, Table 1, with gamma the inverse length scale and smoothness = p + 1/2, for which the
-    Bessel function is this polynomial times an exponential (Rasmussen and Williams 2006, equation 4.16).
-    Frequencies: gamma times a multivariate t distribution with 2 smoothness degrees of freedom, that is
-    normal ones over the root of one chi-square each; the table's exponent must be -(smoothness + d/2).
+    Dai et al. 2014, Table 1, with gamma the inverse length scale and smoothness = p + 1/2. The Bessel
+    function is then this polynomial times an exponential (Rasmussen and Williams 2006, equation 4.16).
+    Frequencies: gamma times a multivariate t distribution with 2 smoothness degrees of freedom, drawn as
+    normal vectors over roots of chi-squares. The table's exponent must be -(smoothness + d/2).
     """
 
     smoothness: float = parameter(
@@ -88,7 +88,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         return self.smoothness == 0.5
 
     def _coefficients(self) -> list[float]:
-        """Coefficients of the polynomial in s, highest power first."""
+        """Return the coefficients of the polynomial in s, highest power first."""
         p = int(self.smoothness - 0.5)
         first = math.factorial(p) / math.factorial(2 * p)
         return [
@@ -108,7 +108,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
 
     def finish(self, scores: Floats) -> None:
         apply(np.negative, scores, into=scores)
-        # rounding can make a distance slightly negative; far away, where the exponential vanishes, the
+        # rounding can make distances slightly negative; far away, where the exponential vanishes, the
         # polynomial must not overflow
         farthest = 0.9 * math.log(float(np.finfo(scores.dtype).tiny))
         apply(np.clip, scores, 0.0, farthest**2, into=scores)

@@ -34,14 +34,14 @@ class AbstractFeatureBlock(ABC):
 
     @abstractmethod
     def take(self, draws: NDArray[np.intp]) -> AbstractFeatureBlock:
-        """The features of some of the draws."""
+        """Return the features of some draws."""
 
     @abstractmethod
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         """Write scale * z(x) of a tile of rows into ``values`` (n_rows, n_columns).
 
-        Rows and values have the dtype of the block. With scale 1, the products of the whole
-        block's features estimate the kernel without bias.
+        Rows and values have the dtype of the block. With scale 1, products of features of the whole block
+        estimate the kernel without bias.
         """
 
 
@@ -63,7 +63,7 @@ class AbstractFeatureKernel(AbstractKernel):
 
     @abstractmethod
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AbstractFeatureBlock:
-        """Return the features of some float64 draws, which are finally rounded to ``dtype``."""
+        """Return the features of some draws, computed in float64 and rounded to ``dtype``."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class PairBlock(AbstractFrequencyBlock):
 
     Attributes
     ----------
-    heavy : whether the frequencies have no mean, so that they are float64 and omega . x is reduced to one
-        turn before its cosine is computed in the precision of the values
+    heavy : whether the frequencies are so heavy-tailed that they have no mean. They are then float64, and
+        omega . x is reduced to one turn before its cosine is computed in the precision of the values
     """
 
     heavy: bool
@@ -148,7 +148,7 @@ def in_float64(rows: Rows) -> Rows:
 
 @dataclass(frozen=True)
 class ProjectedBlock(AbstractFrequencyBlock):
-    """Features that are functions of one inner product each."""
+    """Features that are each a function of one inner product."""
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         self.frequencies.project(rows, values)

@@ -1,7 +1,7 @@
 """Kernels of histograms.
 
-Additive kernels are sum_j sqrt(x_j y_j) K(log y_j - log x_j), skewed ones products over the columns of
-K(log(y_j + c) - log(x_j + c)).
+Additive kernels are sum_j sqrt(x_j y_j) K(log y_j - log x_j). Skewed kernels are
+prod_j K(log(y_j + c) - log(x_j + c)).
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from distkern.maths.samplers import Draws
 from distkern.maths.samplers.base import CounterStream, monte_carlo_only
 from distkern.maths.samplers.frequencies import DenseFrequencies
 
-#: less than 2^-53 of the Jensen-Shannon spectrum lies beyond, on either side
+#: less than 2^-53 of the Jensen-Shannon spectrum lies beyond this frequency, on either side
 _FARTHEST = 13.0
 _PANELS = 6656
 
 
 def hyperbolic_secant(uniforms: Array) -> Array:
-    """omega with density sech(pi omega): log(tan(pi u / 2)) / pi."""
+    """Return omega with density sech(pi omega): log(tan(pi u / 2)) / pi."""
     quantiles: Array = np.log(np.tan(0.5 * np.pi * uniforms)) / np.pi
     return quantiles
 
 
 def half_cauchy_width(uniforms: Array) -> Array:
-    """omega with density 2 / (pi (1 + 4 omega^2)): tan(pi (u - 1/2)) / 2."""
+    """Return omega with density 2 / (pi (1 + 4 omega^2)): tan(pi (u - 1/2)) / 2."""
     quantiles: Array = 0.5 * np.tan(np.pi * (uniforms - 0.5))
     return quantiles
 
 
 def jensen_shannon(uniforms: Array) -> Array:
-    """omega with density sech(pi omega) / ((1 + 4 omega^2) log 2), to an absolute error of 1e-11.
+    """Return omega with density sech(pi omega) / ((1 + 4 omega^2) log 2), to an absolute error of 1e-11.
 
     The tail Q(omega) has no closed form. omega is smooth, almost linear, in -log(2 Q), and is interpolated
     between nodes with its derivative Q / density.
@@ -73,7 +73,7 @@ def jensen_shannon(uniforms: Array) -> Array:
 
 @cache
 def _jensen_shannon_table() -> tuple[Array, Array, Array]:
-    """-log(2 Q), omega, and the derivative of omega with respect to it, at the nodes."""
+    """Return -log(2 Q), omega, and the derivative of omega with respect to -log(2 Q), at the nodes."""
     nodes = np.linspace(0.0, _FARTHEST, _PANELS + 1)
     half = 0.5 * (nodes[1] - nodes[0])
     points, weights = np.polynomial.legendre.leggauss(5)
@@ -95,11 +95,11 @@ def _jensen_shannon_density(omega: Array) -> Array:
 class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosedFormTiles):
     """A sum over columns of a kernel of two numbers >= 0 (Vedaldi, Zisserman 2012; Dai et al. 2014, Table 1).
 
-    A draw is a pair of features of one column: sqrt(d x_j) [cos | sin](omega log x_j), omega from K's
-    spectrum, so that a feature costs the same for any number of columns d. Draws cycle through the columns
-    from a random one: columns have equal shares, and if F is a multiple of d, |z(x)|^2 = k(x, x) exactly.
-    (The paper's feature uses all columns at the same omega, 2 d mostly redundant numbers.) Use at least 2 d
-    n_features, or some columns have no feature.
+    A draw is a pair of features of one column: sqrt(d x_j) [cos | sin](omega log x_j), with omega from K's
+    spectrum. The cost of a feature does not depend on the number of columns d. Draws cycle through the
+    columns from a random start, so columns have equal shares. If F is a multiple of d, |z(x)|^2 = k(x, x)
+    exactly. (The paper's feature uses all columns at the same omega, 2 d mostly redundant numbers.) With
+    fewer than 2 d ``n_features``, some columns have no feature.
     """
 
     columns_per_draw = 2
@@ -109,20 +109,20 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
 
     @abstractmethod
     def column_kernel(self, left: Array, right: Array) -> Array:
-        """The kernel of two numbers > 0, elementwise."""
+        """Return the kernel of two numbers > 0, elementwise."""
 
     @staticmethod
     @abstractmethod
     def quantiles(uniforms: Array) -> Array:
-        """omega for uniform numbers inside (0, 1)."""
+        """Return omega for uniform numbers in (0, 1)."""
 
     def closed_form(self, left: Array, right: Array) -> Array:
         total = np.zeros((left.shape[0], right.shape[0]))
         for column in range(left.shape[1]):
             x, y = left[:, column], right[:, column]
-            some, others = np.flatnonzero(x), np.flatnonzero(y)
-            # a column in which either is 0 adds nothing
-            total[np.ix_(some, others)] += self.column_kernel(x[some, None], y[None, others])
+            # a column with a 0 adds nothing
+            rows, others = np.flatnonzero(x), np.flatnonzero(y)
+            total[np.ix_(rows, others)] += self.column_kernel(x[rows, None], y[None, others])
         return total
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AdditiveBlock:
@@ -144,7 +144,7 @@ class AdditiveBlock(AbstractFeatureBlock):
     Attributes
     ----------
     columns : (F,) the column of each draw
-    omega : (F,) in float64 if the spectrum has no mean
+    omega : (F,) float64 if the spectrum has no mean
     n_input : d
     n_whole : F of the whole block
     """
@@ -191,7 +191,7 @@ class AdditiveBlock(AbstractFeatureBlock):
 
 
 def _columns(rows: Rows, used: NDArray[np.intp], dtype: np.dtype[Any]) -> Floats:
-    """Some columns of a tile, (n_rows, n_used), in a reused buffer."""
+    """Return the used columns of a tile, (n_rows, n_used), in a reused buffer."""
     numbers: Floats = scratch("used columns", (rows.shape[0], len(used)), dtype)
     if not isinstance(rows, SparseRows):
         numbers[...] = rows if len(used) == rows.shape[1] else rows[:, used]
@@ -291,8 +291,8 @@ def _roots(rows: Rows) -> Rows:
 class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
     """A kernel of numbers > -offset that is stationary in their logarithms (Li, Ionescu, Sminchisescu 2010).
 
-    Features: pairs of <omega, log(x + offset)>. Up to a rotation of each pair they equal those of
-    log(1 + x / offset), which is 0 where x is, so that sparse rows stay sparse.
+    Features: pairs of <omega, log(x + offset)>. They are computed from log(1 + x / offset), which rotates
+    each pair and keeps sparse rows sparse.
     """
 
     offset: float = parameter(1.0, POSITIVE, help="the paper's c")
@@ -308,20 +308,20 @@ class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
 
     @abstractmethod
     def column_kernel(self, left: Array, right: Array) -> Array:
-        """The factor of one column, given x + offset and y + offset, elementwise."""
+        """Return the factor of one column, given x + offset and y + offset, elementwise."""
 
     @staticmethod
     @abstractmethod
     def quantiles(uniforms: Array) -> Array:
-        """omega for uniform numbers inside (0, 1)."""
+        """Return omega for uniform numbers in (0, 1)."""
 
     def closed_form(self, left: Array, right: Array) -> Array:
         return over_columns(np.multiply, self.column_kernel, left + self.offset, right + self.offset)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> LogarithmBlock:
         frequencies = DenseFrequencies(self.quantiles(draws.uniforms(draws.n_input)).T)
-        own = frequencies.astype(np.float64 if self.heavy else dtype)
-        return LogarithmBlock(own, draws.n_draws, self.heavy, self.offset)
+        frequencies = frequencies.astype(np.float64 if self.heavy else dtype)
+        return LogarithmBlock(frequencies, draws.n_draws, self.heavy, self.offset)
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ class LogarithmBlock(PairBlock):
             return
         logarithms: Floats = scratch("logarithms", rows.shape, rows.dtype)
         apply(np.multiply, rows, rows.dtype.type(1.0 / self.offset), into=logarithms)
-        # many times faster than log1p, and accurate enough for a phase
+        # many times as fast as log1p, and accurate enough for a phase
         logarithms += rows.dtype.type(1.0)
         apply(np.log, logarithms, into=logarithms)
         super().fill(logarithms, values, scale)

@@ -78,7 +78,7 @@ class Coefficients(AbstractKind):
         return bool(np.any(value)) and np.size(value) <= _HIGHEST
 
     def clean(self, value: Any) -> tuple[float, ...]:
-        # lists come from job files; a kernel must be hashable
+        # job files have lists, but a kernel must be hashable
         return Numbers(NOT_NEGATIVE).clean(value)
 
 
@@ -177,8 +177,8 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
     """k(x, y) = (gamma <x, y> + offset)^degree (Dai et al. 2014, Table 1).
 
     Features: a block is one tensor sketch (Pham and Pagh 2013), the circular convolution of ``degree``
-    independent count sketches of [sqrt(gamma) x, sqrt(offset)], by discrete Fourier transforms. Its products
-    estimate the kernel without a division by the number of columns.
+    independent count sketches of [sqrt(gamma) x, sqrt(offset)], computed by discrete Fourier transforms.
+    Products of sketches estimate the kernel without division by the number of columns.
     """
 
     degree: int = parameter(3, Whole(1), help="power of the inner product")
@@ -228,7 +228,7 @@ class TensorSketchBlock(AbstractFeatureBlock):
         return int(self.buckets.nbytes + self.factors.nbytes)
 
     def take(self, draws: NDArray[np.intp]) -> TensorSketchBlock:
-        """Return the block, which is a single draw."""
+        """Return the block itself, since it is a single draw."""
         return self
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
@@ -268,9 +268,8 @@ class ArcCosine(AbstractInnerProductKernel, AbstractFeatureKernel):
     Cho and Saul 2009; Dai et al. 2014, Table 1.
 
     J_0 = pi - t, J_1 = sin t + (pi - t) cos t, J_2 = 3 sin t cos t + (pi - t) (1 + 2 cos^2 t). Features:
-    sqrt(2) <omega, x>^n where <omega, x> > 0, else 0, with standard normal omega (the table's max(0, .) must
-    be the step function, and its constants belong into the feature). For a zero row, k is 0, as are its
-    features.
+    sqrt(2) <omega, x>^n where <omega, x> > 0, else 0, with standard normal omega. (The table's max(0, .) must
+    be the step function, and its constants belong in the feature.) For a zero row, k and the features are 0.
     """
 
     degree: int = parameter(1, Whole(0, 2), help="n, the power of the norms")

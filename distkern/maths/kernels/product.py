@@ -24,7 +24,7 @@ from distkern.maths.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class CompiledScores(AbstractPrepared):
-    """Scores of dense rows by a compiled loop; ``loop`` returns it for a dtype."""
+    """Scores of dense rows by a compiled loop, which ``loop`` returns for a dtype."""
 
     loop: Callable[[np.dtype[Any]], Callable[..., None]]
     landmarks: Floats
@@ -44,7 +44,7 @@ class CityBlockScores(AbstractPrepared):
     Attributes
     ----------
     paired, others : numbers of the columns with two values, and of the others
-    usual, rare : (n_paired,) the two values, the more frequent first
+    frequent, rare : (n_paired,) the two values, the more frequent first
     indicators : (n_paired + 1, n_landmarks) -gamma where c = b, and a last row of -gamma
     landmarks : (n_landmarks, n_others)
     """
@@ -52,7 +52,7 @@ class CityBlockScores(AbstractPrepared):
     gamma: float
     paired: NDArray[np.intp]
     others: NDArray[np.intp]
-    usual: Floats
+    frequent: Floats
     rare: Floats
     indicators: Floats
     landmarks: Floats
@@ -63,14 +63,16 @@ class CityBlockScores(AbstractPrepared):
         is_highest = landmarks == highest
         is_paired = (is_highest | (landmarks == lowest)).all(axis=0)
         paired, others = np.flatnonzero(is_paired), np.flatnonzero(~is_paired)
-        # small sums lose least precision
+        # the frequent value gives small sums, which lose least precision
         mostly_highest = 2 * np.count_nonzero(is_highest[:, paired], axis=0) > len(landmarks)
-        usual = np.where(mostly_highest, highest[paired], lowest[paired])
+        frequent = np.where(mostly_highest, highest[paired], lowest[paired])
         rare = np.where(mostly_highest, lowest[paired], highest[paired])
         indicators = np.empty((len(paired) + 1, len(landmarks)), landmarks.dtype)
         indicators[:-1] = -gamma * (landmarks[:, paired] == rare).T
         indicators[-1] = -gamma
-        return cls(gamma, paired, others, usual, rare, indicators, np.ascontiguousarray(landmarks[:, others]))
+        return cls(
+            gamma, paired, others, frequent, rare, indicators, np.ascontiguousarray(landmarks[:, others])
+        )
 
     def scores(self, features: Floats, out: Floats) -> None:
         if len(self.paired):
@@ -84,8 +86,8 @@ class CityBlockScores(AbstractPrepared):
     def _paired_scores(self, features: Floats, out: Floats) -> None:
         some = features[:, self.paired] if len(self.others) else features
         rows = scratch("augmented rows", (len(some), len(self.paired) + 1), features.dtype)
-        near, far = scratch("distances from the usual", some.shape, features.dtype), rows[:, :-1]
-        for values, distances in ((self.usual, near), (self.rare, far)):
+        near, far = scratch("distances from the frequent value", some.shape, features.dtype), rows[:, :-1]
+        for values, distances in ((self.frequent, near), (self.rare, far)):
             apply(np.subtract, some, values, into=distances)
             apply(np.abs, distances, into=distances)
         apply(np.subtract, far, near, into=far)
@@ -95,14 +97,14 @@ class CityBlockScores(AbstractPrepared):
         apply(np.minimum, out, 0.0, into=out)
 
 
-#: landmarks compared with a row at once; with fewer, additions in single precision wait for each other
+#: landmarks compared with a row at once, so that additions do not wait for each other
 _ACROSS = 128
 
 
 def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
     n_features = features.shape[1]
     n_fours = n_features // 4 * 4
-    # by columns, so that sums of several landmarks are vectorised
+    # transposed, so that sums of several landmarks are vectorised
     across = np.zeros((n_features, _ACROSS), features.dtype)
     values = np.empty(_ACROSS, features.dtype)
     for start in range(0, landmarks.shape[0], _ACROSS):
@@ -111,36 +113,36 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
             for k in range(n_features):
                 across[k, j] = landmarks[start + j, k]
         for i in range(features.shape[0]):
-            values[:] = begun(gamma)
+            values[:] = initial(gamma)
             # four columns for each load and store of the sums
             for k in range(0, n_fours, 4):
                 first, second = features[i, k], features[i, k + 1]
                 third, fourth = features[i, k + 2], features[i, k + 3]
                 for j in range(_ACROSS):
-                    value = continued(values[j], first - across[k, j], gamma)
-                    value = continued(value, second - across[k + 1, j], gamma)
-                    value = continued(value, third - across[k + 2, j], gamma)
-                    values[j] = continued(value, fourth - across[k + 3, j], gamma)
+                    value = updated(values[j], first - across[k, j], gamma)
+                    value = updated(value, second - across[k + 1, j], gamma)
+                    value = updated(value, third - across[k + 2, j], gamma)
+                    values[j] = updated(value, fourth - across[k + 3, j], gamma)
             for k in range(n_fours, n_features):
                 value = features[i, k]
                 for j in range(_ACROSS):
-                    values[j] = continued(values[j], value - across[k, j], gamma)
+                    values[j] = updated(values[j], value - across[k, j], gamma)
             for j in range(n_landmarks):
-                out[i, start + j] = ended(out[i, start + j], values[j], gamma)
+                out[i, start + j] = final(out[i, start + j], values[j], gamma)
 
 
-def begun(gamma: Any) -> Any:
-    """The value before the first column; a placeholder like the next two functions."""
+def initial(gamma: Any) -> Any:
+    """Return the value before the first column; a placeholder like the next two functions."""
     raise NotImplementedError
 
 
-def continued(value: Any, difference: Any, gamma: Any) -> Any:
-    """The value with one more column, given the difference of row and landmark."""
+def updated(value: Any, difference: Any, gamma: Any) -> Any:
+    """Return the value after one more column, given the difference of row and landmark."""
     raise NotImplementedError
 
 
-def ended(before: Any, value: Any, gamma: Any) -> Any:
-    """The score after the last column, given the one in ``out``."""
+def final(before: Any, value: Any, gamma: Any) -> Any:
+    """Return the score after the last column, given the previous one in ``out``."""
     raise NotImplementedError
 
 
@@ -148,11 +150,11 @@ def _zero(gamma: Any) -> Any:
     return gamma - gamma
 
 
-def _plus_distance(value: Any, difference: Any, gamma: Any) -> Any:
+def _add_distance(value: Any, difference: Any, gamma: Any) -> Any:
     return value + abs(difference)
 
 
-def _added(before: Any, value: Any, gamma: Any) -> Any:
+def _subtract_scaled(before: Any, value: Any, gamma: Any) -> Any:
     return before - gamma * value
 
 
@@ -164,20 +166,20 @@ def _times_factor(value: Any, difference: Any, gamma: Any) -> Any:
     return value * (gamma / gamma + gamma * difference * difference)
 
 
-def _from_one(before: Any, value: Any, gamma: Any) -> Any:
+def _one_minus(before: Any, value: Any, gamma: Any) -> Any:
     return gamma / gamma - value
 
 
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile out[i, j] -= gamma sum_k |features[i, k] - landmarks[j, k]|."""
-    return _compiled(dtype, begun=_zero, continued=_plus_distance, ended=_added)
+    return _compiled(dtype, initial=_zero, updated=_add_distance, final=_subtract_scaled)
 
 
 @cache
 def cauchy_product(dtype: np.dtype[Any]) -> Callable[..., None]:
     """Compile out[i, j] = 1 - prod_k (1 + gamma (features[i, k] - landmarks[j, k])^2)."""
-    return _compiled(dtype, begun=_one, continued=_times_factor, ended=_from_one)
+    return _compiled(dtype, initial=_one, updated=_times_factor, final=_one_minus)
 
 
 def _compiled(dtype: np.dtype[Any], **helpers: Callable[..., Any]) -> Callable[..., None]:
@@ -188,8 +190,8 @@ def _compiled(dtype: np.dtype[Any], **helpers: Callable[..., Any]) -> Callable[.
 class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = exp(-gamma |x - y|_1), gamma = 1/s (Dai et al. 2014, Table 1; the norm is the 1-norm).
 
-    It depends on the 1-norm, so the paper's Theorem 4 (Tan et al. 2019) holds with 1-norm balls; the coverage
-    of landmarks uses Euclidean balls for every kernel. Frequencies: independent Cauchy numbers times gamma.
+    Theorem 4 of Tan et al. 2019 holds for this kernel with balls of the 1-norm, but the coverage of landmarks
+    uses Euclidean balls for every kernel. Frequencies: independent Cauchy numbers times gamma.
     """
 
     name = "laplacian"
@@ -224,9 +226,8 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
 class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     """k(x, y) = prod_i 1 / (1 + gamma (x_i - y_i)^2), gamma = 1/s^2 (Dai et al. 2014, Table 1).
 
-    A product over the coordinates, not a function of the Euclidean distance: see :class:`Laplacian`.
-    Frequencies: independent Laplace numbers times sqrt(gamma); the table's density exp(-|w|_1) has mass 2^d
-    and is normalised here.
+    It is not a function of the Euclidean distance, see :class:`Laplacian`. Frequencies: independent Laplace
+    numbers times sqrt(gamma); the table's density exp(-|w|_1) has mass 2^d and is normalised here.
     """
 
     name = "cauchy"

@@ -17,7 +17,7 @@ from distkern.maths.samplers import Draws
 from distkern.maths.samplers.frequencies import DenseFrequencies
 from distkern.maths.samplers.normal import normal_quantiles
 
-#: larger ones make no difference, and their products with rows might overflow
+#: larger frequencies make no difference, but products with rows might overflow
 _LARGEST = 1e30
 
 
@@ -27,7 +27,7 @@ class AbstractSemigroupKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, 
 
     @abstractmethod
     def quantiles(self, uniforms: Array) -> Array:
-        """omega for uniform numbers inside (0, 1)."""
+        """Return omega for uniform numbers in (0, 1)."""
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> ExponentialBlock:
         omega = np.minimum(self.quantiles(draws.uniforms(draws.n_input)), _LARGEST)
@@ -46,8 +46,8 @@ class ExponentialBlock(ProjectedBlock):
 class ExponentialSemigroup(AbstractSemigroupKernel):
     """k(x, y) = exp(-rate sum_j sqrt(x_j + y_j)) for numbers >= 0 (Dai et al. 2014, Table 1).
 
-    omega: Levy-distributed, rate^2 / (2 z^2) with z standard normal (the table's exp(-b/4w) must be
-    exp(-b^2/4w)).
+    omega: Levy-distributed, rate^2 / (2 z^2) with z standard normal. The table's exp(-b/4w) must be
+    exp(-b^2/4w).
     """
 
     rate: float = parameter(1.0, POSITIVE, help="the paper's beta")

@@ -26,44 +26,44 @@ from distkern.core.types import Floats
 from distkern.maths.kernels.base import AbstractPrepared
 
 
-def squared_own(value: float, _: float) -> float:
-    """x^2."""
+def squared_single(value: float, _: float) -> float:
+    """Return x^2."""
     return value * value
 
 
 def squared_shared(row: float, landmark: float, _: float) -> float:
-    """(x - c)^2 - x^2 - c^2."""
+    """Return (x - c)^2 - x^2 - c^2."""
     return -2.0 * row * landmark
 
 
-def city_own(value: float, _: float) -> float:
-    """|x|."""
+def city_single(value: float, _: float) -> float:
+    """Return |x|."""
     return abs(value)
 
 
 def city_shared(row: float, landmark: float, _: float) -> float:
-    """|x - c| - |x| - |c|."""
+    """Return |x - c| - |x| - |c|."""
     return abs(row - landmark) - abs(row) - abs(landmark)
 
 
-def cauchy_own(value: float, gamma: float) -> float:
-    """log(1 + gamma x^2)."""
+def cauchy_single(value: float, gamma: float) -> float:
+    """Return log(1 + gamma x^2)."""
     return math.log1p(gamma * value * value)
 
 
 def cauchy_shared(row: float, landmark: float, gamma: float) -> float:
-    """log((1 + gamma (x - c)^2) / ((1 + gamma x^2) (1 + gamma c^2)))."""
+    """Return log((1 + gamma (x - c)^2) / ((1 + gamma x^2) (1 + gamma c^2)))."""
     both = math.log1p(gamma * row * row) + math.log1p(gamma * landmark * landmark)
     return math.log1p(gamma * (row - landmark) ** 2) - both
 
 
-def own(value: float, parameter: float) -> float:
-    """Placeholder that :func:`distkern.core.compiled.compile_loop` replaces."""
+def single(value: float, parameter: float) -> float:
+    """Return d(x, 0); a placeholder that :func:`~distkern.core.compiled.compile_loop` replaces."""
     raise NotImplementedError
 
 
 def shared(row: float, landmark: float, parameter: float) -> float:
-    """Placeholder like :func:`own`."""
+    """Return d(x, c) - d(x, 0) - d(0, c); a placeholder too."""
     raise NotImplementedError
 
 
@@ -77,7 +77,7 @@ def _sparse_sums(data, indices, indptr, values, members, starts, constants, para
         for entry in range(indptr[i], indptr[i + 1]):
             value = np.float64(data[entry])
             column = indices[entry]
-            total += own(value, parameter)
+            total += single(value, parameter)
             for position in range(starts[column], starts[column + 1]):
                 sums[members[position]] += shared(value, np.float64(values[position]), parameter)
         for j in range(size):
@@ -86,17 +86,18 @@ def _sparse_sums(data, indices, indptr, values, members, starts, constants, para
 
 @cache
 def sparse_sums(
-    dtype: np.dtype[Any], own: Callable[..., float], shared: Callable[..., float]
+    dtype: np.dtype[Any], single: Callable[..., float], shared: Callable[..., float]
 ) -> Callable[..., None]:
-    """Compile out[i, j] = -scale max(0, sum of own over row i + constants[j] + shared over common columns).
+    """Compile out[i, j] = -scale max(0, sum of ``single`` over row i + constants[j] + sum of ``shared``).
 
-    The function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks by columns as ``values``,
-    ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the parameter of own and
-    shared, the scale, and ``out``. Sums are float64, in the order of the columns.
+    The last sum is over the columns of both. Sums are float64, in the order of the columns. Arguments:
+    ``data``, ``indices`` and ``indptr`` of the rows; ``values``, ``members`` (landmark numbers) and
+    ``starts`` (n_features + 1) of the landmarks by columns; ``constants`` (r,); the parameter of d; the
+    scale; ``out``.
     """
     text = "x[:] i4[:] i8[:] x[:] i4[:] i4[:] f8[:] f8 f8 x[:, :]!"
     arguments = argument_types(text, x=dtype)
-    return compile_loop(_sparse_sums, arguments, helpers={"own": own, "shared": shared}, exact=True)
+    return compile_loop(_sparse_sums, arguments, helpers={"single": single, "shared": shared}, exact=True)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class AbstractSparseScores(AbstractPrepared):
 
     Attributes
     ----------
-    values, members : (n_entries,) the landmarks' numbers by columns, and the landmark of each
+    values, members : (n_entries,) entries of the landmarks by columns, and their landmarks
     starts : (n_features + 1,) first entry of each column
     constants : (r,) float64 sum_k d(0, c_k) for each landmark
     parameter : parameter of d
@@ -118,7 +119,7 @@ class AbstractSparseScores(AbstractPrepared):
     parameter: float
     scale: float
 
-    own: ClassVar[Any]
+    single: ClassVar[Any]
     shared: ClassVar[Any]
 
     @classmethod
@@ -126,12 +127,14 @@ class AbstractSparseScores(AbstractPrepared):
         order = np.argsort(landmarks.indices, kind="stable")
         counts = np.bincount(landmarks.indices, minlength=landmarks.n_features)
         members = landmarks.row_of_entries
-        own = np.array([cls.own(value, parameter) for value in landmarks.data.tolist()], dtype=np.float64)
+        terms = [cls.single(value, parameter) for value in landmarks.data.tolist()]
         return cls(
             np.ascontiguousarray(landmarks.data[order]),
             members[order].astype(np.int32),
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-            np.bincount(members, own, minlength=len(landmarks)).astype(np.float64),
+            np.bincount(members, np.array(terms, dtype=np.float64), minlength=len(landmarks)).astype(
+                np.float64
+            ),
             parameter,
             scale,
         )
@@ -140,14 +143,14 @@ class AbstractSparseScores(AbstractPrepared):
         kind = type(self)
         rows = (features.data, features.indices, features.indptr)
         arrays = aligned(*rows, self.values, self.members, self.starts, self.constants)
-        sparse_sums(features.dtype, kind.own, kind.shared)(*arrays, self.parameter, self.scale, out)
+        sparse_sums(features.dtype, kind.single, kind.shared)(*arrays, self.parameter, self.scale, out)
 
 
 @dataclass(frozen=True)
 class SparseSquaredDistance(AbstractSparseScores):
     """Scores -scale |x - c|^2."""
 
-    own = staticmethod(squared_own)
+    single = staticmethod(squared_single)
     shared = staticmethod(squared_shared)
 
 
@@ -155,7 +158,7 @@ class SparseSquaredDistance(AbstractSparseScores):
 class SparseCityBlock(AbstractSparseScores):
     """Scores -scale |x - c|_1."""
 
-    own = staticmethod(city_own)
+    single = staticmethod(city_single)
     shared = staticmethod(city_shared)
 
 
@@ -182,5 +185,5 @@ class SparseCauchy(AbstractPrepared):
 class _LogCauchy(AbstractSparseScores):
     """Scores -sum_k log(1 + gamma (x_k - c_k)^2)."""
 
-    own = staticmethod(cauchy_own)
+    single = staticmethod(cauchy_single)
     shared = staticmethod(cauchy_shared)

@@ -17,7 +17,7 @@ from distkern.core.types import Array, Floats
 from distkern.maths.kernels import find_kernel, require
 from distkern.maths.kernels.bandwidth import median_width
 from distkern.maths.kernels.base import AbstractScaledKernel, AbstractTileKernel
-from distkern.maths.maps.interactions import heavier, interacting_columns, looking_bytes
+from distkern.maths.maps.interactions import emphasising_metric, interacting_columns, interaction_bytes
 from distkern.maths.maps.metric import MetricKind, learn_metric, learning_bytes, root, times
 from distkern.maths.maps.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
@@ -36,24 +36,24 @@ class MapChoice:
 
     @property
     def is_full(self) -> bool:
-        """Whether it mixes columns."""
+        """Whether the metric mixes columns."""
         return self.metric == "full"
 
     @property
     def has_quantiles(self) -> bool:
-        """Whether it stores quantiles of the columns."""
+        """Whether the map stores quantiles of the columns."""
         return self.transform in ("normal", "ranks")
 
 
 @dataclass(frozen=True)
 class RowMap:
-    """x -> T(x) L, with Euclidean distances equal to the distances of transformed rows in the metric L L'.
+    """x -> T(x) L, so that Euclidean distances are distances of transformed rows in the metric L L'.
 
     Attributes
     ----------
     transform : T
     factors : L (d, d), or its diagonal (d,)
-    width : median distance of two mapped rows of the sample
+    width : median distance of mapped rows of the sample
     column_variances : (d,) of T(x) over the sample
     """
 
@@ -78,12 +78,12 @@ class RowMap:
         if choice.metric == "interactions":
             columns = interacting_columns(sample, targets) if interacting is None else interacting
             if len(columns):
-                start, rounds = heavier(rows.var(axis=0), columns), max(rounds - 1, 1)
+                start, rounds = emphasising_metric(rows.var(axis=0), columns), max(rounds - 1, 1)
         metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=rounds, start=start)
         factors = root(metric)
-        found = cls(transform, factors, 1.0, rows.var(axis=0))
-        width = median_width(found.apply(sample)) / np.sqrt(2.0)
-        return replace(found, width=width if width > 0 else 1.0)
+        mapping = cls(transform, factors, 1.0, rows.var(axis=0))
+        width = median_width(mapping.apply(sample)) / np.sqrt(2.0)
+        return replace(mapping, width=width if width > 0 else 1.0)
 
     def apply(self, rows: Floats, out_dtype: DTypeLike = np.float32) -> Floats:
         """Return mapped rows (n, d)."""
@@ -91,27 +91,32 @@ class RowMap:
         return times(values, self.factors.astype(values.dtype))
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """Return :meth:`apply` of dense rows; zeros of sparse rows would become nonzero."""
+        """Return mapped rows of any kind; sparse rows would not stay sparse, so they become dense."""
         return self.apply(np.asarray(rows), out_dtype)
 
-    def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
-        """Map some columns of rows, (n_columns, n), for a diagonal L."""
+    def apply_columns(self, columns: Rows, numbers: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
+        """Map some columns of rows, (n_columns, n), by a diagonal L.
+
+        Parameters
+        ----------
+        numbers : (n_columns,) their column numbers
+        """
         transform = self.transform
-        quantiles = None if transform.quantiles is None else transform.quantiles[:, wanted]
-        some = Transform(transform.kind, transform.shift[wanted], transform.factor[wanted], quantiles)
-        values = some.apply(np.asarray(columns).T, np.float64) * self.factors[wanted]
+        quantiles = None if transform.quantiles is None else transform.quantiles[:, numbers]
+        part = Transform(transform.kind, transform.shift[numbers], transform.factor[numbers], quantiles)
+        values = part.apply(np.asarray(columns).T, np.float64) * self.factors[numbers]
         return np.ascontiguousarray(values.T, dtype=out_dtype)
 
     @cached_property
     def kind(self) -> str:
-        """A name that is unique to this map."""
+        """A unique name of this map."""
         parts = sha256()
         for name, array in map_to_arrays(self).items():
             parts.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return f"map-{parts.hexdigest()[:16]}"
 
     def kernel(self, name: str, width: float, **parameters: Any) -> AbstractTileKernel:
-        """Return the kernel with a width of ``width`` median distances and these other parameters."""
+        """Return a kernel with a width of ``width`` median distances and other parameters as given."""
         kind = find_kernel(name)
         if issubclass(kind, AbstractScaledKernel):
             gamma = kind.gamma_from_width(width * self.width, len(self.factors))
@@ -124,7 +129,7 @@ class RowMap:
         return self.factors.ndim == 2 or bool((self.factors != 1.0).any())
 
     def importance(self) -> Array:
-        """The share of each column in the average squared distance of two mapped rows, (d,).
+        """Return the share (d,) of each column in the average squared distance of two mapped rows.
 
         It is proportional to var(T(x)_j) (L L')_jj.
         """
@@ -138,7 +143,9 @@ def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
     """Return positions of the first ``most`` rows, repeated by weight, at most ``most`` in total.
 
     Maps are learned from unweighted rows. A small integer weight repeats its row that often; otherwise the
-    share of a row approximates that of its weight. Parameters
+    share of a row approximates that of its weight.
+
+    Parameters
     ----------
     weights : (n_rows,), not negative; None for 1
     """
@@ -151,12 +158,14 @@ def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
 
 
 def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
-    """Return the targets of a metric, (n_rows, k): -1 and +1 for class codes, of the second of two classes
-    or of each of several; standardised numbers for real targets.
+    """Return the targets of a metric, (n_rows, k).
+
+    Class codes become -1 and +1, for the second of two classes or for each of several. Real targets are
+    standardised.
     """
     if n_classes:
-        own = targets[:, None] == (np.arange(n_classes) if n_classes > 2 else 1)
-        return np.where(own, 1.0, -1.0)
+        is_class = targets[:, None] == (np.arange(n_classes) if n_classes > 2 else 1)
+        return np.where(is_class, 1.0, -1.0)
     numbers = targets.astype(np.float64)
     spread = float(numbers.std())
     centred: Array = numbers - numbers.mean()
@@ -164,25 +173,25 @@ def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
 
 
 def map_bytes(choice: MapChoice, n_features: int) -> int:
-    """Bytes of a map of rows with ``n_features`` columns."""
+    """Return the bytes of a map of rows with ``n_features`` columns."""
     # quantiles are stored in three orders
     rows = 4 + 3 * N_QUANTILES * choice.has_quantiles + (n_features if choice.is_full else 1)
     return 8 * n_features * rows
 
 
 def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: int) -> int:
-    """Bytes of :meth:`RowMap.fit`, besides its rows and the map."""
+    """Return the bytes that :meth:`RowMap.fit` needs besides its rows and the map."""
     exact = 8 * n_rows * n_features
     # the transformed sample, its differences from the mean, and their squares; quantiles while they are
     # computed
     transforming = 3 * exact + 3 * 8 * N_QUANTILES * n_features * choice.has_quantiles
-    looking = looking_bytes(n_rows, n_features) if choice.metric == "interactions" else 0
+    searching = interaction_bytes(n_rows, n_features) if choice.metric == "interactions" else 0
     learning = exact + learning_bytes(n_rows, n_features, n_outputs, choice.metric)
-    return max(transforming, learning, looking)
+    return max(transforming, learning, searching)
 
 
 def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
-    """The arrays of a map, for :func:`map_from_arrays`."""
+    """Return the arrays of a map, for :func:`map_from_arrays`."""
     transform = mapping.transform
     return {
         "transform": np.array([TRANSFORMS.index(transform.kind)]),
@@ -196,7 +205,7 @@ def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
 
 
 def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RowMap:
-    """Return the map with these arrays of :func:`map_to_arrays`.
+    """Return the map with the arrays of :func:`map_to_arrays`.
 
     Raises
     ------

@@ -17,14 +17,14 @@ METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: training rows of a metric; its last round may have more
 METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
-#: most multiplications for the gradients of one round; to stay below, fewer rows' gradients are averaged
+#: most multiplications for the gradients of one round, which limits the rows whose gradients are averaged
 _MULTIPLICATIONS = 2e10
 
 
 def gradient_sum(
     rows: Floats, targets: Array, metric: Array, ridge: float, *, is_diagonal: bool = False
 ) -> Array:
-    """Return sum_i g_i g_i' (d, d) over the gradients of a machine on a sample, in the current metric.
+    """Return sum_i g_i g_i' (d, d) over the gradients of a ridge machine, in the current metric.
 
     With M = L L', D_ij = |L'(x_i - x_j)|, b its median, K = exp(-D / b) and a = (K + ridge I)^-1 t, the
     gradient of f = sum_j a_j k(., x_j) at x_i is sum_j a_j K_ij / (b D_ij) M (x_j - x_i) over the x_j that
@@ -36,7 +36,7 @@ def gradient_sum(
 
     Parameters
     ----------
-    rows : (n, d), in random order; they are centred here, since rounding could otherwise make K indefinite
+    rows : (n, d), in random order; they are centred first, or rounding could make K indefinite
     targets : (n, k): -1 and +1, or standardised real numbers
     metric : M (d, d), symmetric, positive semidefinite, or its diagonal (d,)
     ridge : added to the diagonal of K, > 0
@@ -52,12 +52,12 @@ def gradient_sum(
     tiles = [slice(start, start + TILE) for start in range(0, len(rows), TILE)]
     for number, tile in enumerate(tiles):
         for place in range(number, len(tiles)):
-            apart = distances.of(tile, tiles[place])
-            kernel.tile(number, place)[:] = distances.similarities(apart, width)
-    strengths = solve_ridge_iteratively(kernel, targets, ridge)
+            between = distances.of(tile, tiles[place])
+            kernel.tile(number, place)[:] = distances.similarities(between, width)
+    coefficients = solve_ridge_iteratively(kernel, targets, ridge)
     n_outputs = targets.shape[1]
     n_features = rows.shape[1]
-    n_gradients = gradients_of(len(rows), n_features, n_outputs)
+    n_gradients = count_gradients(len(rows), n_features, n_outputs)
     total = np.zeros(n_features if is_diagonal else (n_features, n_features))
     for number, start in enumerate(range(0, n_gradients, TILE)):
         tile = slice(start, min(start + TILE, n_gradients))
@@ -68,7 +68,7 @@ def gradient_sum(
             slopes = _slopes(kernel.tile(number, place)[: tile.stop - start])
             for output in range(n_outputs):
                 pulls = scratch("pulls", slopes.shape, slopes.dtype)
-                apply(np.multiply, slopes, strengths[others, output], into=pulls)
+                apply(np.multiply, slopes, coefficients[others, output], into=pulls)
                 pulled[output] += pulls @ points[others]
                 sums[output, :, 0] += pulls.sum(axis=1)
         for output in range(n_outputs):
@@ -83,14 +83,14 @@ def _slopes(values: Floats) -> Floats:
     slopes: Floats = scratch("slopes", values.shape, values.dtype)
     with np.errstate(divide="ignore"):
         apply(np.log, values, into=slopes)
-    # coinciding rows have no direction
+    # the gradient has no direction between coinciding rows
     slopes[slopes >= -1e-6] = -np.inf
     apply(np.divide, values, slopes, into=slopes)
     return apply(np.negative, slopes, into=slopes)
 
 
-def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
-    """Number of leading rows whose gradients are averaged."""
+def count_gradients(n_rows: int, n_features: int, n_outputs: int) -> int:
+    """Return the number of leading rows whose gradients are averaged."""
     work = n_rows * max(n_features, 8) * n_outputs
     return int(min(n_rows, max(_MULTIPLICATIONS // work, 64)))
 
@@ -118,9 +118,9 @@ def learn_metric(
     rounds: int = 1,
     start: Array | None = None,
 ) -> Array:
-    """Return M (d, d), or its diagonal (d,), after some rounds on a sample.
+    """Learn the metric M (d, d), or its diagonal (d,), from a sample in some rounds.
 
-    The last round uses all rows, earlier ones the first half.
+    The last round uses all rows, earlier rounds the first half.
 
     Parameters
     ----------
@@ -129,16 +129,16 @@ def learn_metric(
     metric = np.ones(rows.shape[1]) if start is None else start
     is_diagonal = kind != "full"
     for number in range(1, (rounds if kind != "none" else 0) + 1):
-        some = slice(len(rows) if number == rounds else (len(rows) + 1) // 2)
-        metric = metric_of(
-            gradient_sum(rows[some], targets[some], metric, ridge, is_diagonal=is_diagonal), kind
-        )
+        n_rows = len(rows) if number == rounds else (len(rows) + 1) // 2
+        total = gradient_sum(rows[:n_rows], targets[:n_rows], metric, ridge, is_diagonal=is_diagonal)
+        metric = metric_of(total, kind)
     return metric
 
 
 def root(metric: Array) -> Array:
-    """Return L (d, d) with M = L L', so that Euclidean distances of rows x L are those of the metric; for a
-    diagonal, the diagonal (d,).
+    """Return L (d, d) with M = L L', so that rows x L have Euclidean distances equal to the metric's.
+
+    For a diagonal M (d,), L is a diagonal (d,) too.
     """
     if metric.ndim == 1:
         return np.sqrt(metric)
@@ -153,7 +153,7 @@ def times(rows: Floats, matrix: Floats) -> Floats:
 
 
 def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKind) -> int:
-    """Bytes of :func:`learn_metric` on rows in double precision, and of :func:`root`."""
+    """Return the bytes of :func:`learn_metric` on rows in double precision, and of :func:`root`."""
     if kind == "none":
         return 0
     rows, pairs = 8 * n_rows * n_features, 4 * tiled_numbers(n_rows)
@@ -177,34 +177,34 @@ class _Distances:
         self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
 
     def of(self, tile: slice, others: slice) -> Floats:
-        """Distances between the rows of ``tile`` and of ``others``, (n_tile, n_others)."""
+        """Return distances between the rows of two slices, (n_tile, n_others)."""
         shape = len(self._squares[tile]), len(self._squares[others])
         products = scratch("products", shape, np.float64)
         matmul(-2.0 * self._rows[tile], self._rows[others].T, into=products)
         products += self._squares[others]
         products += self._squares[tile, None]
         apply(np.maximum, products, 0.0, into=products)
-        found: Floats = scratch("apart", products.shape, np.float32)
-        apply(np.sqrt, products, into=found, casting="same_kind")
+        distances: Floats = scratch("distances", products.shape, np.float32)
+        apply(np.sqrt, products, into=distances, casting="same_kind")
         if tile.start == others.start:
-            np.fill_diagonal(found, 0.0)
-        return found
+            np.fill_diagonal(distances, 0.0)
+        return distances
 
     @staticmethod
-    def similarities(apart: Floats, width: float) -> Floats:
-        """exp(-D / b)."""
-        found: Floats = scratch("similarities", apart.shape, apart.dtype)
-        apply(np.multiply, apart, np.float32(-1.0 / width), into=found)
-        return apply(np.exp, found, into=found)
+    def similarities(distances: Floats, width: float) -> Floats:
+        """Return exp(-D / b)."""
+        values: Floats = scratch("similarities", distances.shape, distances.dtype)
+        apply(np.multiply, distances, np.float32(-1.0 / width), into=values)
+        return apply(np.exp, values, into=values)
 
     def median(self) -> float:
-        """Median distance of the pairs (i, n/2 + i) of rows in random order.
+        """Return the median distance of the pairs (i, n/2 + i) of rows in random order.
 
-        If most distances are 0, it is the median of the others; if all are 0, it is 1.
+        If the median is 0, return the median of the nonzero distances, or 1 if there are none.
         """
         half = len(self._rows) // 2
-        apart = self._rows[:half] - self._rows[half : 2 * half]
-        found = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        if not found.any():
+        differences = self._rows[:half] - self._rows[half : 2 * half]
+        distances = np.sqrt(np.einsum("ij,ij->i", differences, differences))
+        if not distances.any():
             return 1.0
-        return float(np.median(found) or np.median(found[found > 0]))
+        return float(np.median(distances) or np.median(distances[distances > 0]))

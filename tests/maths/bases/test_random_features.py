@@ -219,7 +219,7 @@ def test_refuses_rows_of_another_width_or_outside_of_the_domain():
     features = rows(400)
     features[333, 2] = -1
     for call in (basis.values, lambda X: basis.columns(X, np.arange(2))):
-        with pytest.raises(InputError, match="row 333, column 2: kernel chi2 needs numbers of at least 0"):
+        with pytest.raises(InputError, match="row 333, column 2: kernel chi2 needs numbers >= 0"):
             call(features)
 
 

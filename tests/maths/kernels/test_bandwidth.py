@@ -16,7 +16,7 @@ RBF = find_kernel("rbf")
 
 
 @pytest.mark.parametrize("n", [1000, 1001])
-def test_the_median_of_sorted_rows_is_that_of_all_pairs(n):
+def test_the_median_of_sorted_rows_is_near_the_median_of_all_pairs(n):
     """Neighbours are a thousand times closer; 500 pairs have a standard error of 5 %."""
     rows = np.random.default_rng(0).normal(size=(n, 1))
     exact = np.sqrt(2) * np.median(pdist(rows))
@@ -29,13 +29,13 @@ def test_the_median_of_sorted_rows_is_that_of_all_pairs(n):
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 64])
-def test_the_median_of_few_rows_is_of_all_pairs(n):
+def test_the_median_of_few_rows_uses_all_pairs(n):
     rows = np.random.default_rng(n).exponential(size=(n, 3))
     assert median_width(rows) == pytest.approx(np.sqrt(2) * np.median(pdist(rows)), rel=1e-12)
     assert median_width(SparseRows.of_dense(rows)) == pytest.approx(median_width(rows), rel=1e-12)
 
 
-def test_the_median_of_duplicated_rows_is_of_those_that_differ():
+def test_the_median_of_duplicated_rows_ignores_equal_pairs():
     rows = np.zeros((1000, 2))
     rows[:100] = [3.0, 4.0]
     assert median_width(rows) == pytest.approx(5 * np.sqrt(2))
@@ -46,7 +46,7 @@ def test_the_median_of_duplicated_rows_is_of_those_that_differ():
 
 @pytest.mark.parametrize("shape", [(2, 1), (3, 2), (5000, 40), (7, 40_000)])
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_moments_are_exact_whatever_the_offset(shape, offset):
+def test_moments_are_exact_for_any_offset(shape, offset):
     generator = np.random.default_rng(0)
     rows = np.sort(generator.exponential(size=shape) ** 3, axis=0) + offset
     count, mean, squares = moments(rows)
@@ -61,7 +61,7 @@ def test_moments_are_exact_whatever_the_offset(shape, offset):
         np.testing.assert_allclose(moments(SparseRows.of_dense(rows)), moments(rows), rtol=1e-10)
 
 
-def test_a_weight_counts_as_repeated_rows_do():
+def test_a_weight_counts_as_repeated_rows():
     generator = np.random.default_rng(0)
     rows, weights = generator.normal(size=(50, 3)), generator.integers(0, 4, 50)
     repeated = moments(np.repeat(rows, weights, axis=0))
@@ -75,7 +75,7 @@ def test_equal_entries_have_no_spread():
         assert gamma_by_rule("scale", RBF, rows) == 1.0
 
 
-def test_a_spread_that_is_no_number_is_refused():
+def test_an_overflowing_spread_is_refused():
     with pytest.raises(InputError, match="scale the features"), np.errstate(over="ignore"):
         gamma_by_rule("scale", RBF, np.array([[1e200], [-1e200]]))
 
@@ -109,7 +109,7 @@ def test_jensen_shannon_quantiles_are_smooth_between_the_nodes():
     assert np.all(np.diff(histograms.jensen_shannon(uniforms)) > 0)
 
 
-def test_normal_quantiles_are_those_of_scipy():
+def test_normal_quantiles_equal_scipys():
     tails = 10.0 ** -np.linspace(0.4, 16, 400)
     uniforms = np.concatenate([np.random.default_rng(0).random(20000), tails, 1 - tails[:350], [0.5]])
     np.testing.assert_allclose(normal_quantiles(uniforms), ndtri(uniforms), rtol=4e-15, atol=1e-15)

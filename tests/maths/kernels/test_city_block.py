@@ -1,4 +1,4 @@
-"""Distances in the 1-norm where columns have two values are a matrix product."""
+"""Distances in the 1-norm are a matrix product for columns with two values."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def table(n_paired, n_others, dtype):
 
 @pytest.mark.parametrize("columns", [(40, 0), (30, 7), (0, 5), (1, 1)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_tiles_are_the_closed_form_whatever_values_rows_have(columns, dtype):
+def test_tiles_equal_the_closed_form_for_any_values_of_rows(columns, dtype):
     landmarks, rows = table(*columns, dtype)
     kernel, tile = Laplacian(gamma=0.03), np.full((len(rows), len(landmarks)), np.nan, dtype)
     kernel.prepare(landmarks).scores(rows, tile)
@@ -26,7 +26,7 @@ def test_tiles_are_the_closed_form_whatever_values_rows_have(columns, dtype):
     np.testing.assert_allclose(tile, wanted, rtol=0, atol=3e-6 if dtype == np.float32 else 1e-14)
 
 
-def test_columns_of_one_value_tell_rows_apart_that_have_others():
+def test_constant_landmark_columns_distinguish_rows():
     landmarks = np.full((4, 2), 2.0)
     tile = np.empty((3, 4))
     Laplacian(gamma=0.5).prepare(landmarks).scores(np.array([[2.0, 2.0], [3.0, 2.0], [-1.0, 0.0]]), tile)

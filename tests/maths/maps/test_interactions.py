@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from distkern.maths.maps.interactions import heavier, interacting_columns, left_out, strengths
+from distkern.maths.maps.interactions import (
+    emphasising_metric,
+    interacting_columns,
+    leave_one_out_errors,
+    strengths,
+)
 from distkern.maths.maps.mapping import MapChoice, RowMap
 
 
@@ -26,7 +31,7 @@ def test_fine_columns_are_found(seed, real):
 def test_fine_columns_are_found_among_seventy(seed):
     rows, targets = waves(1500, seed)
     noise = np.random.default_rng(seed + 1).standard_normal((1500, 60)).astype(np.float32)
-    # what the broad machine leaves of its trend is among them
+    # the residual trend of the machine over all columns is among them
     assert interacting_columns(np.hstack([noise, rows]), targets).tolist() == [60, 63, 67]
 
 
@@ -37,14 +42,14 @@ def test_noise_has_none(seed):
     assert len(interacting_columns(rows, coins)) == 0
 
 
-def test_values_do_not_count_by_their_unit():
+def test_units_of_columns_do_not_matter():
     rows, targets = waves(1500, 0)
     rows[:, 3] *= 1e4
     rows[:, 7] = np.exp(rows[:, 7])
     assert interacting_columns(rows, targets).tolist() == [3, 7]
 
 
-def test_rows_that_cannot_tell_have_none():
+def test_few_rows_or_values_show_no_interactions():
     rows, targets = waves(1500, 0)
     assert len(interacting_columns(rows[:299], targets[:299])) == 0
     assert len(interacting_columns(np.tile(rows, (1, 13)), targets)) == 0
@@ -53,7 +58,7 @@ def test_rows_that_cannot_tell_have_none():
     assert len(interacting_columns(rows, np.ones_like(targets))) == 0
 
 
-def test_strengths_are_those_of_a_naive_sum():
+def test_strengths_equal_a_naive_sum():
     generator = np.random.default_rng(3)
     scores, errors = generator.standard_normal((300, 4)), generator.standard_normal((300, 2))
     centred = errors - errors.mean(axis=0)
@@ -63,7 +68,7 @@ def test_strengths_are_those_of_a_naive_sum():
         values = values - values.mean(axis=0) - values.mean(axis=1)[:, None] + values.mean()
         narrow.append(values)
     naive = np.empty((4, 4))
-    # the deviation is that of every fourth tile of 32 rows, for as many products as there are
+    # every fourth tile of 32 rows estimates the deviation, scaled to all products
     counted = (np.arange(300) // 32 % 4 == 0)[:, None]
     products = np.triu(centred @ centred.T, 1)
     share = np.square(products * counted).sum() / np.square(products).sum()
@@ -75,10 +80,10 @@ def test_strengths_are_those_of_a_naive_sum():
     np.testing.assert_allclose(strengths(scores, errors), naive, atol=2e-5)
 
 
-def test_rows_are_left_out_one_by_one():
+def test_leave_one_out_errors_equal_refits():
     generator = np.random.default_rng(4)
     rows, targets = generator.standard_normal((40, 3)), generator.standard_normal((40, 2))
-    found = left_out(rows, targets)
+    found = leave_one_out_errors(rows, targets)
     centred = targets - targets.mean(axis=0)
     apart = np.linalg.norm(rows[:, None] - rows, axis=2)
     width = np.median(apart[np.triu_indices(40, 1)]) * np.sqrt(2.0)
@@ -90,17 +95,17 @@ def test_rows_are_left_out_one_by_one():
         np.testing.assert_allclose(found[row], expected, atol=1e-5)
 
 
-def test_heavy_columns_make_up_nearly_all_of_distances():
+def test_emphasised_columns_dominate_distances():
     variances = np.array([1.0, 4.0, 0.0, 0.5])
-    metric = heavier(variances, np.array([1, 3]))
+    metric = emphasising_metric(variances, np.array([1, 3]))
     shares = metric * variances
     assert shares[[1, 3]].sum() / shares.sum() == pytest.approx(0.95)
     assert metric.max() == 1.0
-    np.testing.assert_array_equal(heavier(variances, np.array([2])), np.ones(4))
+    np.testing.assert_array_equal(emphasising_metric(variances, np.array([2])), np.ones(4))
 
 
-def test_a_metric_of_interactions_learns_what_a_diagonal_does_not():
-    """From this few rows the gradients over all columns show only the trend."""
+def test_a_metric_of_interactions_beats_a_diagonal_metric():
+    """On few rows the gradients over all columns show only the trend."""
     rows, targets = waves(1500, 0)
     fresh, truth = waves(1500, 5)
     wrong = {}
