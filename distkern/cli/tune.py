@@ -154,7 +154,6 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
     )
     if value is not None and metric not in ("error", error_name(last)):
         test += f", test {metric} {tuning.in_metric(metric, value)}"
-    click.echo(
-        f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
-    )
+    trained = f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
+    click.echo(wrapped(trained))
     click.echo(f"model in {job.out}, all trials in {tuning.search_folder(job) / 'report.html'}")
