@@ -37,6 +37,7 @@ def made(tmp_path_factory):
     table.head(1).to_csv(folder / "row.csv", index=False)
     (folder / "latin.csv").write_bytes("ä,y\n1,0\n2,1\n".encode("latin1"))
     (folder / "book.xlsx").write_bytes(b"PK")
+    (folder / "range.toml").write_text('data = "d.zarr"\nalgorithm = "newton"\n[params]\nnu = -1\n')
     (folder / "quote.toml").write_text('data = "d.zarr\n')
     (folder / "typo.toml").write_text('data = "d.zarr"\nout = "new"\n[params]\nnlandmarks = 5\n')
     here = ["--scheduler", "synchronous", "--algorithm", "newton", "--set", "features=linear"]
@@ -134,6 +135,8 @@ def made(tmp_path_factory):
         ("shard good.csv --drop foo --out x.zarr", ["'foo'", "the columns are 'age', 'state', 'income'"]),
         ("train gone.toml", ["gone.toml", "no such file"]),
         ("train quote.toml", ["quote.toml", "line 1"]),
+        ("train range.toml", ["range.toml, [params], 'nu' must be a number >= 0 or 'auto', got -1"]),
+        ("train range.toml --set nu=-2", ["hyperparameter 'nu' must be a number >= 0 or 'auto', got -2"]),
         ("train typo.toml", ["typo.toml", "'nlandmarks'", "did you mean 'n_landmarks'?"]),
         ("predict m good.csv", ["--out"]),
         ("predict m --out p.csv", ["FILE", "--data D.zarr"]),

@@ -8,7 +8,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+)
 
 from distkern.choose.tuning.space import SearchTable
 from distkern.cli import options
@@ -55,6 +63,15 @@ class Job(BaseModel):
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
     search: Annotated[SearchTable | None, BeforeValidator(_search_table)] = None
+    #: hyperparameters that a file sets -> the file, for messages
+    _files: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def place(self, hyperparameter: str) -> str:
+        """Return where a hyperparameter is set, for messages."""
+        file = self._files.get(hyperparameter)
+        return (
+            f"hyperparameter {hyperparameter!r}" if file is None else f"{file}, [params], {hyperparameter!r}"
+        )
 
     @property
     def model_folder(self) -> Place:
@@ -180,6 +197,9 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         job = Job(**merged)
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
+    if path is not None:
+        flagged = parse_settings(settings)
+        job._files.update({name: where for name in keys.get("params", {}) if name not in flagged})
     # checked now: importing the estimators takes seconds
     try:
         _refuse_unknown_names(job)
@@ -292,7 +312,7 @@ def make_estimator(job: Job) -> Any:
     try:
         estimator.check_parameters()
     except InputError as error:
-        where = f"hyperparameter {error.where!r}" if error.where in parameters else "--set or [params]"
+        where = job.place(str(error.where)) if error.where in parameters else "--set or [params]"
         raise InputError(error.what, where=where, hint=error.hint) from None
     return estimator
 
