@@ -54,30 +54,27 @@ def as_delivered(setting: MachineSetting, rows: SampleRows) -> MachineSetting:
     return replace(setting, ridge=setting.ridge * _mean_curvature(rows))
 
 
-def over_centres(
-    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, max_rows: int
-) -> TriedMachine:
+def over_centres(folds: Sequence[Fold], setting: MachineSetting, max_rows: int) -> TriedMachine:
     """Search the ridge of a linear machine or a machine over centres for its delivered loss.
 
     Parameters
     ----------
     folds : folds that score the ridges
     setting : start of the search
-    n_centres : most centres
     max_rows : most training rows
 
     Returns
     -------
     the setting, with ``ridge`` = n nu for n training rows, and its losses on the held-out rows
     """
-    return with_fewer_centres(folds, setting, n_centres, max_rows, n_centres)[0]
+    return with_fewer_centres(folds, setting, max_rows, setting.n_centres)[0]
 
 
 def with_fewer_centres(
-    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, max_rows: int, n_few: int
+    folds: Sequence[Fold], setting: MachineSetting, max_rows: int, n_few: int
 ) -> tuple[TriedMachine, TriedMachine]:
     """Return the machine of :func:`over_centres`, and one with its ridge over the first ``n_few`` centres."""
-    paths = [fold.ridge_path(setting, n_centres, max_rows) for fold in folds]
+    paths = [fold.ridge_path(setting, max_rows) for fold in folds]
     n_functions = paths[0][0].n_functions
     size = min(folds[0].train.n_rows, max_rows), n_functions
     tried: dict[int, TriedMachine] = {}
@@ -98,7 +95,7 @@ def with_fewer_centres(
 
 
 def retrained(
-    folds: Sequence[Fold], found: TriedMachine, n_done: int, n_centres: int, others: Sequence[SampleRows] = ()
+    folds: Sequence[Fold], found: TriedMachine, n_done: int, others: Sequence[SampleRows] = ()
 ) -> tuple[TriedMachine, list[TriedMachine]]:
     """Train the machine of :func:`over_centres` on all training rows of the folds.
 
@@ -115,7 +112,7 @@ def retrained(
     on_others: list[TriedMachine] = []
     for number, fold in enumerate(folds[n_done:]):
         parts = [fold.held_out, *(others if number == 0 else ())]
-        path, _ = fold.with_rows(fold.train, SampleRows.joined(parts)).ridge_path(setting, n_centres)
+        path, _ = fold.with_rows(fold.train, SampleRows.joined(parts)).ridge_path(setting)
         setting = replace(setting, size=(folds[0].train.n_rows, path.n_functions))
         ends = np.cumsum([part.n_rows for part in parts])[:-1]
         decisions = np.split(path.decisions(setting.ridge), ends)

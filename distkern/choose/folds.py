@@ -23,6 +23,8 @@ from distkern.maths.maps.mapping import MapChoice, RowMap
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: training rows of machines over centres, and most and least centres
 CENTRE_ROWS, CENTRES, _LEAST_CENTRES = 3000, 384, 64
+#: most landmarks of delivered machines over centres
+LANDMARKS = 1024
 #: rows on which maps are learned
 _MAP_ROWS = 1500
 
@@ -39,6 +41,7 @@ class MachineSetting:
     ridge : weight of |f|^2 against the sum of the losses: squared errors, or the delivered machine's losses
         for finalists (:mod:`~distkern.choose.finalists`)
     size : training rows and functions, which are the machine's cost
+    n_centres : most centres of the delivered machine
     """
 
     kind: str
@@ -46,6 +49,7 @@ class MachineSetting:
     kernel: Kernel | None
     ridge: float
     size: tuple[int, int] = field(default=(0, 0), compare=False)
+    n_centres: int = LANDMARKS
 
     @property
     def description(self) -> str:
@@ -154,16 +158,15 @@ class Fold:
         settings = [MachineSetting("exact", choice, kernel, ridge, 2 * (train.n_rows,)) for ridge in ridges]
         return _tried(settings, machines.over_all_rows(kernel.over(mapping), ridges, train, held_out))
 
-    def ridge_path(
-        self, setting: MachineSetting, n_centres: int, n_rows: int | None = None
-    ) -> tuple[RidgePath, Likelihood]:
+    def ridge_path(self, setting: MachineSetting, n_rows: int | None = None) -> tuple[RidgePath, Likelihood]:
         """Return the machines with the delivered loss over a setting's features, and the held-out losses."""
         mapping, train, held_out = self.mapped(setting.map, n_rows or self.train.n_rows)
         if setting.kernel is None:
             parts, unit = machines.in_row_span(train, held_out), self._column_unit(mapping)
             features = [np.asarray(part.features * unit, dtype=np.float32) for part in parts]
         else:
-            features = machines.centre_features(setting.kernel.over(mapping), n_centres, train, held_out)
+            kernel = setting.kernel.over(mapping)
+            features = machines.centre_features(kernel, setting.n_centres, train, held_out)
         with_one, held_out_with_one = (
             np.hstack([part, np.ones((len(part), 1), part.dtype)]) for part in features
         )

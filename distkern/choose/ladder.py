@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from distkern.choose import finalists, rungs
 from distkern.choose.choice import best, best_of_each, is_better, not_worse
 from distkern.choose.finalists import Solve
-from distkern.choose.folds import CENTRE_ROWS, CENTRES, Fold, MachineSetting, TriedMachine, joined
+from distkern.choose.folds import CENTRE_ROWS, CENTRES, LANDMARKS, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.choices import Compared
@@ -32,8 +32,8 @@ Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
 
 #: the map of linear machines, unless the columns are already scaled
 STANDARD = MapChoice("standard")
-#: training rows of exact machines; landmarks of delivered machines over centres
-EXACT_ROWS, _LANDMARKS = 4000, 1024
+#: training rows of exact machines
+EXACT_ROWS = 4000
 #: factors of the best width over centres at which exact machines are tried; exact kernels are narrower
 _EXACT_WIDTHS = (1.0, 0.5)
 #: factors of a width at which exact machines are tried where they are all that is compared
@@ -47,6 +47,8 @@ _SEPARABLE = 0.2
 #: exact machines of 1,000 rows become finalists up to this multiple of the loss over centres: usually, and
 #: if the source has at most ``_FEW_ROWS`` rows
 _EXACT_NEAR, _EXACT_NEAR_OF_FEW, _FEW_ROWS = 1.03, 0.995, 5000
+#: a third of the centres may lose this factor more where all of them are enough
+_FEWER_CENTRES, _FLAT = 3, 1.003
 #: settings become finalists up to this multiple of the least loss of their rung
 _NEAR = 1.1
 #: exact finalists train on more rows up to this multiple of the rival's loss
@@ -109,7 +111,8 @@ def climb(
        leading maps with two kernels on 3,000 rows and 384 centres, then the best two maps with all kernels
        and widths on all parts. Drop settings that are significantly worse than the best.
     3. Train linear machines and machines over centres with their delivered loss
-       (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024.
+       (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024, unless
+       a third of the 384 are as good.
     4. Try exact ridge machines on 1,000 rows of the first part, with the best map (and the best diagonal
        metric, if the best map has a metric of interactions). Compare them with machines over few centres,
        1,024 times the root of the share of rows that they train on, to see what more functions gain. If the
@@ -162,7 +165,7 @@ def climb(
         exact, few = ladder.exact_rung(leading, centred)
         shown += [few, best(exact)]
         if not any(_same_features(few, candidate) for candidate in candidates):
-            candidates.append(ladder.delivered(few, _LANDMARKS))
+            candidates.append(ladder.delivered(few))
         # 1,000 rows say little about many more
         limit = _EXACT_NEAR_OF_FEW if n_rows <= _FEW_ROWS else _EXACT_NEAR
         if best(exact).score <= limit * few.score:
@@ -246,34 +249,48 @@ class _Ladder:
     def n_centres(self, n_train: int) -> int:
         """Return the number of centres for ``n_train`` rows that corresponds to 1,024 for all rows."""
         # the complexity that data support grows about as the root of the number of rows
-        return int(_LANDMARKS * math.sqrt(n_train / max(self.n_rows, 1)))
+        return int(LANDMARKS * math.sqrt(n_train / max(self.n_rows, 1)))
 
-    def delivered(self, tried: TriedMachine, n_centres: int) -> TriedMachine:
+    def delivered(self, tried: TriedMachine) -> TriedMachine:
         """Train a ridge machine with its delivered loss."""
         setting = finalists.as_delivered(tried.setting, self.first.train)
-        return finalists.over_centres(self.search_folds, setting, n_centres, self.search_rows)
+        return finalists.over_centres(self.search_folds, setting, self.search_rows)
+
+    def over_few(
+        self, setting: MachineSetting, n_centres: int, n_few: int
+    ) -> tuple[TriedMachine, TriedMachine]:
+        """Train a machine with its delivered loss over centres, and over the first few of them."""
+        setting = replace(setting, n_centres=n_centres)
+        return finalists.with_fewer_centres(self.search_folds, setting, self.search_rows, n_few)
 
     def inexact_candidates(
         self, linear: TriedMachine, tried: Sequence[TriedMachine]
     ) -> tuple[list[TriedMachine], bool]:
         """Train the finalists that are not exact; return them and whether exact machines may win.
 
-        Kernels are compared over few centres with their delivered loss. The best one gets all centres. Exact
-        machines have all functions, so they may win if all centres gain over 384 (or over the number that
-        corresponds to 1,024 of all rows), or if classes are nearly separable.
+        Kernels are compared over 384 centres with their delivered loss. If the best one loses as little over
+        a third of them, more centres would not help, and it is delivered like that. Otherwise it gets 1,024.
+        Exact machines have all functions, so they may win if all centres gain over 384 (or over the number
+        that corresponds to 1,024 of all rows), or if classes are nearly separable.
         """
         kernels = best_of_each(tried, lambda result: result.kernel.name)
         limit = _NEAR * min(linear.score, kernels[0].score)
-        candidates = [self.delivered(linear, CENTRES)] if linear.score <= limit else []
+        candidates = [self.delivered(linear)] if linear.score <= limit else []
         if kernels[0].score > limit:
             return candidates, False
-        first = best([self.delivered(kernel, CENTRES) for kernel in kernels if kernel.score <= limit])
-        n_few = min(CENTRES, self.n_centres(first.setting.size[0]))
-        more, few = finalists.with_fewer_centres(
-            self.search_folds, first.setting, _LANDMARKS, self.search_rows, n_few
-        )
+        starts = [
+            finalists.as_delivered(kernel.setting, self.first.train)
+            for kernel in kernels
+            if kernel.score <= limit
+        ]
+        pairs = [self.over_few(setting, CENTRES, CENTRES // _FEWER_CENTRES) for setting in starts]
+        more, few = min(pairs, key=lambda pair: pair[0].score)
+        gains = few.score > _FLAT * more.score
+        if gains:
+            n_few = min(CENTRES, self.n_centres(more.setting.size[0]))
+            more, few = self.over_few(more.setting, LANDMARKS, n_few)
         is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)
-        return [*candidates, more], _is_worth(more, few) or is_separable
+        return [*candidates, more], (gains and _is_worth(more, few)) or is_separable
 
     def exact_probe(self, centred: TriedMachine) -> tuple[TriedMachine, TriedMachine]:
         """Return the best exact machine of 1,000 rows with the map and kernel, and one over few centres."""
@@ -330,7 +347,7 @@ class _Ladder:
         """Train a candidate on all training rows; return its losses on the folds and near anchors."""
         is_done = self.first.train.n_rows <= self.search_rows and not near
         n_done = len(self.search_folds) if is_done else 0
-        return finalists.retrained(self.folds, candidate, n_done, _LANDMARKS, near)
+        return finalists.retrained(self.folds, candidate, n_done, near)
 
 
 def choose_exact(
@@ -401,7 +418,7 @@ def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
     """Return the bytes that :func:`climb` needs for a sample of ``n_rows`` rows."""
     # a matrix of pairs, its terms and its factor; kernel values over centres
     pairs = 24 * min(n_rows, exact_rows) ** 2
-    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * _LANDMARKS
+    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * LANDMARKS
     # tiles, and the code of linear algebra
     return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20
 

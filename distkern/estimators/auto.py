@@ -267,6 +267,7 @@ class ChoosingRecipe(Recipe):
 
     def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
         """Return the settings of the algorithm that trains the machine chosen on a sample on all rows."""
+        from distkern.choose.folds import LANDMARKS
         from distkern.estimators.arena import kernel_params
 
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
@@ -281,6 +282,8 @@ class ChoosingRecipe(Recipe):
             "metric": None if metric == "none" else metric,
         }
         settings |= {**kernel_params(kernel), **weight}
+        if chosen.n_centres != LANDMARKS:
+            settings["n_landmarks"] = chosen.n_centres
         if is_exact:
             return settings | {"search": None}
         # the sample's machines are in double precision, and rounding would hide functions that they use

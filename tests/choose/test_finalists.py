@@ -11,7 +11,7 @@ from distkern.choose.machines import SampleRows
 from distkern.choose.rungs import GAUSSIAN
 from distkern.maths.maps.mapping import MapChoice
 
-CENTRED = MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0)
+CENTRED = MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0, n_centres=100)
 
 
 def rows_of(n_rows, n_classes, seed=0):
@@ -85,15 +85,15 @@ def folds(noise, n_rows=600):
 @pytest.mark.parametrize("ridge", [1e-4, 1e4])
 def test_the_search_of_the_ridge_leaves_a_bad_start(ridge):
     """A ridge that is far too small makes overconfident probabilities."""
-    setting = MachineSetting("centres", MapChoice("standard"), GAUSSIAN, ridge)
-    found = finalists.over_centres(folds(0.5), setting, 100, 4000)
+    setting = MachineSetting("centres", MapChoice("standard"), GAUSSIAN, ridge, n_centres=100)
+    found = finalists.over_centres(folds(0.5), setting, 4000)
     assert 1e-2 < found.setting.ridge < 1e2
     assert found.score < 0.4
     assert found.setting.size == (400, 100)
 
 
 def test_noise_gets_a_constant():
-    found = finalists.over_centres(folds(1e6), CENTRED, 100, 4000)
+    found = finalists.over_centres(folds(1e6), CENTRED, 4000)
     assert found.score == pytest.approx(np.log(2.0), abs=0.01)
 
 
@@ -133,8 +133,8 @@ def test_exact_machines_that_are_significantly_worse_are_not_searched():
 
 def test_folds_that_are_done_are_not_trained_again(monkeypatch):
     three = folds(0.5)
-    candidate = finalists.over_centres(three[:2], CENTRED, 100, 400)
-    expected, _ = finalists.retrained(three, candidate, 0, 100)
+    candidate = finalists.over_centres(three[:2], CENTRED, 400)
+    expected, _ = finalists.retrained(three, candidate, 0)
     n_train, ridge_path = [], Fold.ridge_path
 
     def counted(self, *arguments):
@@ -142,7 +142,7 @@ def test_folds_that_are_done_are_not_trained_again(monkeypatch):
         return ridge_path(self, *arguments)
 
     monkeypatch.setattr(Fold, "ridge_path", counted)
-    found, _ = finalists.retrained(three, candidate, 2, 100)
+    found, _ = finalists.retrained(three, candidate, 2)
     assert n_train == [400]
     assert found.score == pytest.approx(expected.score, rel=0.01)
     assert len(found.losses) == 600
