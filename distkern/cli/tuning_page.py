@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: ratio of a hyperparameter's extreme values from which its axis is logarithmic
 _WIDE = 20.0
+#: ratio of losses from which their axis is logarithmic
+_SEVERAL = 2.5
 #: number of values from which axes leave out far ones, and interquartile ranges that count as far
 _FEW, _FAR = 6, 3.0
 #: colours of rungs
@@ -73,7 +75,11 @@ def _how(search: Search, best: Ranked) -> str:
 def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
     """Return plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
     metric = search.metric.name
-    up = Axis(metric, ends=_ends([value for one in ranked for _, value in _values(one)], ranked[0].value))
+    losses = [value for one in ranked for _, value in _values(one)]
+    ends = _ends(losses, ranked[0].value)
+    # losses of trials on few rows are several times the best, whose differences count
+    several = search.metric.is_loss and ends is None and 0 < _SEVERAL * min(losses, default=0) < max(losses)
+    up = Axis(metric, kind="log" if several else "number", ends=ends)
     plots = []
     for name in ranked[0].settings:
         values = {one.number: one.settings[name] for one in sorted(ranked, key=lambda one: one.number)}
