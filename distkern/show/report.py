@@ -54,8 +54,8 @@ def importance_sections(found: Explanation) -> list[Section]:
 
 
 def _with_spread(one: Importance, largest: float) -> str:
-    """Return a loss with its spread, both with the decimals that give the largest one three digits."""
-    decimals = 2 - math.floor(math.log10(largest))
+    """Return a loss with its spread, both with the decimals that give the largest one four digits."""
+    decimals = 3 - math.floor(math.log10(largest))
 
     def in_words(value: float) -> str:
         if not 0 <= decimals <= _MOST_DECIMALS:

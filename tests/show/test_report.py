@@ -490,7 +490,7 @@ def test_importances_have_their_spread_and_dependence_the_units_of_its_column():
     columns = Importance("since", 0.2, 0.05), Importance("age", 0.1)
     found = Explanation(columns, "log loss", 9, "test", curves=curves, outputs=("",), quantity="probability")
     written = "".join(importance_sections(found))
-    assert "0.200 ± 0.050" in written
+    assert "0.2000 ± 0.0500" in written
     # from 0.15 to 0.25 of the largest end, 0.25
     assert 'class="spread" style="left:60.0%;width:40.0%"' in written
     assert written.count('class="spread"') == 1
@@ -498,7 +498,7 @@ def test_importances_have_their_spread_and_dependence_the_units_of_its_column():
     assert (
         importance_sections(
             Explanation((Importance("a", 20.4), Importance("b", -1e-9)), "log loss", 9, "test")
-        )[-1].count("<td>20.4</td>")
+        )[-1].count("<td>20.40</td>")
         == 1
     )
     since, age, region = dependence_sections(found)[-1].plots
