@@ -28,8 +28,8 @@ from distkern.maths.maps.mapping import RowMap
 from distkern.model.value import FittedModel
 from distkern.show.explanation import Explanation
 from distkern.show.history import History
-from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.state import Settled
+from distkern.solvers._cells.choosing import Settled
+from distkern.solvers._cells.tree import Places
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from numpy.typing import NDArray
@@ -853,9 +853,9 @@ class AVMClassifier(_Classifier):
     smoothness : float in [0.5, 9.5] or None, default=None
         The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -1065,9 +1065,9 @@ class CSVRGClassifier(_Classifier):
     smoothness : float in [0.5, 9.5] or None, default=None
         The paper's nu: processes with this kernel are nu - 1/2 times differentiable; none: 1.5.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -1224,34 +1224,34 @@ class CellClassifier(_Classifier):
     kernel : {"auto", "cauchy", "laplacian", "matern", "rbf"}, default="auto"
         The kernel; auto: searched, or exp(-gamma |x - y|).
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: searched,
-        or 'median'.
+        Parameter of the kernel over mapped rows: a number, or a rule that computes it from them;
+        auto: searched, or 'median'.
     smoothness : float in [0.5, 9.5], default=0.5
-        Of the Matern kernel: with 0.5 it is exp(-gamma |x - y|).
+        Smoothness of the Matern kernel; 0.5 gives exp(-gamma |x - y|).
     probability : bool, default=True
         Whether class probabilities are fitted, on rows held out of some cells.
     C : float in (0, 1e+10] or "auto", default="auto"
-        Weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10.
+        Weight of the losses against 1/2 |w|^2: larger values fit closer; auto: searched, or 10.
     scale : {"auto", "none", "standard", "normal", "ranks"}, default="auto"
-        Of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal
-        quantiles; none: as it is; auto: searched, or none.
+        How each column is scaled: standard: to mean 0 and variance 1; ranks: to its ranks; normal:
+        to normal quantiles; none: not at all; auto: searched, or none.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default="auto"
-        In which distances are measured, learned from gradients; interactions: a diagonal that
-        starts from the columns whose narrow pairs explain what a broad machine leaves; none:
-        Euclidean; auto: searched, or Euclidean.
+        Metric of the distances, learned from gradients; interactions: a diagonal that starts from
+        pairs of columns that explain the residuals of a wide kernel; none: Euclidean; auto:
+        searched, or Euclidean.
     search : {"full", "quick"} or None, default="full"
-        How what is auto of scale, metric, gamma and C is chosen, on rows that are held out of a
-        sample and of rows near each other; none: it is not.
+        How scale, metric, kernel, gamma and C are searched if they are auto, on rows held out of a
+        sample and of neighbourhoods of rows; none: no search.
     max_cell_rows : int >= 2 or "auto", default="auto"
-        Rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to
-        12000, fewer of many rows.
+        Most rows of a cell: time grows with them, memory with their square; auto: 1000 to 12000,
+        fewer for many rows.
     overlap : float in [0, 0.5] or "auto", default="auto"
-        Share of the rows of two cells from which both learn, at the border between them; less, as a
-        share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1.
+        Share of the rows of two neighbouring cells that both learn from, near their border; a
+        smaller share where more cells meet; auto: 0.3 for few cells (about 8), else 0.1.
     tol : float >= 0, default=0.05
-        The largest slope of the dual that is left, in units of predictions (margins, or standard
-        deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the
-        objective; the square loss is solved at once.
+        Largest remaining gradient of the dual, in units of predictions (margins, or standard
+        deviations of the targets), at least 1e-4; smaller if the duality gap exceeds 3 % of the
+        objective; the square loss is solved directly.
     class_weight : dict, "balanced" or None, default=None
         Weight w of each class: its losses count w times, and the class with the largest w p is
         predicted. Probabilities p do not depend on it.
@@ -1266,9 +1266,9 @@ class CellClassifier(_Classifier):
     mu : float in (0, 1] or None, default=None
         Weight of margins above the band against those below it; none: 0.4.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -1435,32 +1435,32 @@ class CellRegressor(_Regressor):
     kernel : {"auto", "cauchy", "laplacian", "matern", "rbf"}, default="auto"
         The kernel; auto: searched, or exp(-gamma |x - y|).
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: searched,
-        or 'median'.
+        Parameter of the kernel over mapped rows: a number, or a rule that computes it from them;
+        auto: searched, or 'median'.
     smoothness : float in [0.5, 9.5], default=0.5
-        Of the Matern kernel: with 0.5 it is exp(-gamma |x - y|).
+        Smoothness of the Matern kernel; 0.5 gives exp(-gamma |x - y|).
     C : float in (0, 1e+10] or "auto", default="auto"
-        Weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10.
+        Weight of the losses against 1/2 |w|^2: larger values fit closer; auto: searched, or 10.
     scale : {"auto", "none", "standard", "normal", "ranks"}, default="auto"
-        Of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal
-        quantiles; none: as it is; auto: searched, or none.
+        How each column is scaled: standard: to mean 0 and variance 1; ranks: to its ranks; normal:
+        to normal quantiles; none: not at all; auto: searched, or none.
     metric : {"auto", "diagonal", "interactions", "full"} or None, default="auto"
-        In which distances are measured, learned from gradients; interactions: a diagonal that
-        starts from the columns whose narrow pairs explain what a broad machine leaves; none:
-        Euclidean; auto: searched, or Euclidean.
+        Metric of the distances, learned from gradients; interactions: a diagonal that starts from
+        pairs of columns that explain the residuals of a wide kernel; none: Euclidean; auto:
+        searched, or Euclidean.
     search : {"full", "quick"} or None, default="full"
-        How what is auto of scale, metric, gamma and C is chosen, on rows that are held out of a
-        sample and of rows near each other; none: it is not.
+        How scale, metric, kernel, gamma and C are searched if they are auto, on rows held out of a
+        sample and of neighbourhoods of rows; none: no search.
     max_cell_rows : int >= 2 or "auto", default="auto"
-        Rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to
-        12000, fewer of many rows.
+        Most rows of a cell: time grows with them, memory with their square; auto: 1000 to 12000,
+        fewer for many rows.
     overlap : float in [0, 0.5] or "auto", default="auto"
-        Share of the rows of two cells from which both learn, at the border between them; less, as a
-        share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1.
+        Share of the rows of two neighbouring cells that both learn from, near their border; a
+        smaller share where more cells meet; auto: 0.3 for few cells (about 8), else 0.1.
     tol : float >= 0, default=0.05
-        The largest slope of the dual that is left, in units of predictions (margins, or standard
-        deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the
-        objective; the square loss is solved at once.
+        Largest remaining gradient of the dual, in units of predictions (margins, or standard
+        deviations of the targets), at least 1e-4; smaller if the duality gap exceeds 3 % of the
+        objective; the square loss is solved directly.
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     epsilon : float >= 0 or None, default=None
@@ -1469,9 +1469,9 @@ class CellRegressor(_Regressor):
         Residual beyond which the loss is linear, in the units of the targets; none: 1.35 standard
         deviations, 95 % as efficient as the square loss for normal noise (Huber 1964).
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -1706,9 +1706,9 @@ class DSGClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -1967,9 +1967,9 @@ class DSGDensityRatio(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -2247,9 +2247,9 @@ class DSGGaussianProcessRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -2514,9 +2514,9 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -2791,9 +2791,9 @@ class DSGRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -2992,9 +2992,9 @@ class KernelClassifier(_Classifier):
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -3140,9 +3140,9 @@ class KernelRegressor(_Regressor):
     random_state : int in [0, 4294967295], RandomState instance or None, default=None
         Seed of every random choice.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -3341,9 +3341,9 @@ class NORMAClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -3562,9 +3562,9 @@ class NORMARegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -3797,9 +3797,9 @@ class NewtonClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -4012,9 +4012,9 @@ class NewtonRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -4237,9 +4237,9 @@ class PegasosClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -4467,9 +4467,9 @@ class RBCDClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -4682,9 +4682,9 @@ class RBCDRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -5148,9 +5148,9 @@ class SBMDClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -5382,9 +5382,9 @@ class SBMDRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -5611,9 +5611,9 @@ class SDCAClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -5821,9 +5821,9 @@ class SDCARegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -6028,9 +6028,9 @@ class SIMBAClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -6259,9 +6259,9 @@ class SVRGClassifier(_Classifier):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------
@@ -6494,9 +6494,9 @@ class SVRGRegressor(_Regressor):
         Added to the inner product; none: 1.0; or the paper's lambda; none: 1.0; or the paper's c;
         none: 1.0.
     dtype : {"auto", "float32", "float64"}, default="auto"
-        Precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000
-        rows on, else float64, also if columns that are not centred lie too far from 0 for float32.
-        partial_fit uses that of the first batch. Data sets keep their stored precision.
+        Precision in which rows are used; auto: float32 for float32 rows, as data sets store them,
+        and from 4,000 rows on, else float64, also if columns that are not centred lie too far from
+        0 for float32. partial_fit uses the precision of the first batch.
 
     Attributes
     ----------

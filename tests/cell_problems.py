@@ -1,4 +1,4 @@
-"""What tests of machines in cells learn from, and machines that search nothing."""
+"""Data for tests of cells, and cells without a search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Classifier, Regressor = partial(CellClassifier, search=None), partial(CellRegres
 
 
 def rows(n_rows, n_features=3, seed=0):
-    """Normal rows, of two classes whose border is a wave."""
+    """Return normal rows of two classes separated by a wave."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, n_features)).astype(np.float32)
     return X, (np.sin(3 * X[:, 0]) + X[:, 1] > 0).astype(int)

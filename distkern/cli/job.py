@@ -261,12 +261,12 @@ def _names_of(algorithm: str) -> set[str]:
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
     if algorithm == CHOSEN:
-        return {*CHOICE, "probability", "class_weight", "threshold"}
+        return {*CHOICE, "probability", "class_weight", "threshold", "dtype"}
     solver = SOLVERS.get(algorithm)
     if solver is None:
         raise unknown_name("algorithm", algorithm, [*SOLVERS, CHOSEN])
     metric = set() if algorithm in _WITHOUT_METRIC else {"metric"}
-    return {*hyperparameters_of(solver), "class_weight", "threshold", "scale"} | metric
+    return {*hyperparameters_of(solver), "class_weight", "threshold", "scale", "dtype"} | metric
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:

@@ -56,15 +56,20 @@ def _of_sigmoid(values: Array, positive: NDArray[np.bool_], shares: Array) -> Ar
     n_positive, n_others = shares[positive].sum(), shares[~positive].sum()
     # Platt's targets keep the slope finite if all rows are classified correctly
     aims = np.where(positive, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_others + 2.0))
-    line = np.array([0.0, np.log((n_positive + 1.0) / (n_others + 1.0))])
+    line = sigmoid_line(values, aims, shares, np.log((n_positive + 1.0) / (n_others + 1.0)))
+    return _line_losses(line, values, positive.astype(np.float64))
 
-    def losses(line: Array, aims: Array) -> Array:
-        margins = line[0] * values + line[1]
-        # log(1 + exp(m)) - t m, without overflow
-        found: Array = np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0.0) - aims * margins
-        return found
 
-    now = float(shares @ losses(line, aims))
+def sigmoid_line(values: Array, aims: Array, shares: Array, offset: float) -> Array:
+    """Return the a and b of maximum likelihood of 1 / (1 + exp(-(a f + b))) for values f of size 1.
+
+    Parameters
+    ----------
+    values, aims, shares : (n_rows,) f, probabilities to approach, and weights
+    offset : the b to start from
+    """
+    line = np.array([0.0, offset])
+    now = float(shares @ _line_losses(line, values, aims))
     for _ in range(_STEPS):
         chances = 1.0 / (1.0 + np.exp(-np.clip(line[0] * values + line[1], -_MOST_LOST, _MOST_LOST)))
         pulls, bends = shares * (chances - aims), shares * np.maximum(chances * (1.0 - chances), 1e-12)
@@ -75,10 +80,19 @@ def _of_sigmoid(values: Array, positive: NDArray[np.bool_], shares: Array) -> Ar
         across, along = float(pulls @ values), float(pulls.sum())
         step = np.array([high * across - mixed * along, low * along - mixed * across])
         step /= low * high - mixed * mixed
-        line, now, is_done = _shorter(line, step, now, lambda at: float(shares @ losses(at, aims)))
+        line, now, is_done = _shorter(
+            line, step, now, lambda at: float(shares @ _line_losses(at, values, aims))
+        )
         if is_done:
             break
-    return losses(line, positive.astype(np.float64))
+    return line
+
+
+def _line_losses(line: Array, values: Array, aims: Array) -> Array:
+    margins = line[0] * values + line[1]
+    # log(1 + exp(m)) - t m, without overflow
+    losses: Array = np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0.0) - aims * margins
+    return losses
 
 
 def _of_softmax(values: Array, codes: NDArray[Any], shares: Array) -> Array:

@@ -17,8 +17,8 @@ from distkern.core.tiles import release
 from distkern.core.types import AbstractSource, Block
 from distkern.estimators.sample import FoldedSample, most_rows, neighbourhood_bytes, neighbourhoods
 from distkern.maths.maps.mapping import MapChoice, RowMap
-from distkern.solvers._cells.sizes import auto_cell_rows
-from distkern.solvers._cells.trials import solved_values
+from distkern.solvers._cells.layout import auto_cell_rows
+from distkern.solvers._cells.machine import solved_values
 
 if TYPE_CHECKING:
     from distkern.choose.folds import TriedMachine

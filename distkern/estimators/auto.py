@@ -183,7 +183,7 @@ class ChoosingRecipe(Recipe):
         """Return cells with fewer rows, then cells with a quick search, since metrics need most memory."""
         if first.name != "cells":
             return []
-        from distkern.solvers._cells.sizes import auto_cell_rows
+        from distkern.solvers._cells.layout import auto_cell_rows
 
         source = data.source
         most = auto_cell_rows(source.n_rows, source.n_features, quadratic=self.task == "regression")

@@ -20,11 +20,11 @@ from distkern.data.store.places import Place, absolute, place_of
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
-from distkern.solvers._cells.basis import CellBasis, cell_basis
+from distkern.solvers._cells.buckets import CellBasis
 from distkern.solvers._cells.calibrating import Sigmoids
-from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
-from distkern.solvers._cells.state import CellsState, Settled
-from distkern.solvers._cells.touched import PreviousCells
+from distkern.solvers._cells.choosing import CellsState, Settled
+from distkern.solvers._cells.tree import Places, places_from_arrays, places_to_arrays
+from distkern.solvers._cells.updating import PreviousCells
 from distkern.solvers.base import Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.risk import Risk
@@ -100,15 +100,14 @@ class CellModel(FittedModel):
 
     def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
         solver = self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
-        return cell_basis(
+        return CellBasis(
             self.places,
             solver.settings(solver.risk, self.settled),
             self.parts,
-            self.machines,
+            None if isinstance(self.parts, HeldParts) else self.machines,
             self.bucket_bytes,
             self.n_outputs,
             dtype,
-            in_memory=isinstance(self.parts, HeldParts),
         )
 
     def penalty(self) -> float:

@@ -1,26 +1,25 @@
 """Cells: an exact kernel machine in each cell of the rows (Beaglehole et al. 2025).
 
-The paper (xRFM) is at the left, ours at the right, with other machines than its ridge regressions:
+The paper (xRFM) is on the left, our code on the right; our machines are not only ridge regressions:
 
-    draw a sample of the rows                        CellLayout.sampling
-    learn a metric from gradients on it              SearchSpace.choose, after a search before the run for
-        (average gradient outer product)                 what is not given (ladder.choose_exact)
-    cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree: across the largest
-        the metric's first direction, at the median      variance of the mapped rows)
+    draw a sample of the rows                        choosing.sampling
+    learn a metric from gradients on it              SearchSpace.choose, after a search before the run
+        (average gradient outer product)                 for open settings (ladder.choose_exact)
+    cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree.fit: across the
+        the metric's first direction, at the median      largest variance of the mapped rows)
     send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
     for every leaf:                                  Cells._solve: a task for each bucket, whose own tree
                                                          cuts it into cells (solve_bucket)
         train a machine on its rows                  solve_cell, on neighbours within the overlap too
-    predict with the machine of a row's leaf         cell_basis
+    predict with the machine of a row's leaf         CellBasis.values_at
 
-The stages are ``_move`` and ``_solve``. Neither rows nor machines pass through the driver: tasks write them
-where the model will lie.
+Neither rows nor machines pass through the driver: tasks write them to their final place.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -38,18 +37,28 @@ from distkern.maths.losses import DUAL_LOSSES
 from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.maths.maps.metric import METRICS
 from distkern.maths.maps.transform import TRANSFORMS
-from distkern.solvers._cells.basis import cell_basis
-from distkern.solvers._cells.buckets import Cut, Solving
-from distkern.solvers._cells.calibrating import MOST_RARE, RAREST, held_out_score, sigmoids_of
-from distkern.solvers._cells.choosing import Chosen, SearchSpace
+from distkern.solvers._cells.buckets import CellBasis, Solving
+from distkern.solvers._cells.calibrating import (
+    held_out_outlines,
+    held_out_score,
+    hold_rows_out,
+    rarest_class,
+    sigmoids_of,
+)
+from distkern.solvers._cells.choosing import (
+    CellSample,
+    CellsState,
+    Chosen,
+    SearchSpace,
+    Settled,
+    notes_of,
+    sampling,
+)
 from distkern.solvers._cells.dual import MOST_GAP
-from distkern.solvers._cells.layout import CellLayout
+from distkern.solvers._cells.layout import CellLayout, auto_cell_rows, auto_overlap
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
-from distkern.solvers._cells.place import CellSample, Moving, Places, grouped, places_to_arrays
-from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
-from distkern.solvers._cells.state import CellsState, Settled, notes_of
-from distkern.solvers._cells.touched import PreviousCells
-from distkern.solvers._cells.updating import Updating
+from distkern.solvers._cells.tree import Moving, Places, grouped, places_to_arrays
+from distkern.solvers._cells.updating import CellsUpdate, PreviousCells
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
@@ -58,32 +67,32 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 
 #: first index of the streams of the tree over the sample
 FIRST_TREE = 3
-#: smallest tolerance; rounding of kernels in single precision is smaller
+#: smallest tolerance, above the rounding of kernels in single precision
 _LEAST_TOLERANCE = 1e-4
-#: largest C for which errors of single precision, times C, are small beside |w|^2
+#: largest C for which rounding in single precision, times C, is small beside |w|^2
 _MOST_SINGLE_COST = 1e3
-#: share of the rows that rounding may send to other cells, where blocks are others than those of the training
+#: share of the rows that rounding may send to other cells if blocks differ from those of the training
 _MISPLACED = 1e-4
 
 
 @dataclass(frozen=True)
 class Cells(AbstractSolver[CellsState]):
-    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
+    """One machine per cell, which minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
 
     s_i is the weight of a row times that of its class. The reported objective is the sum over the cells,
     divided by C and the sum of all s_i.
 
-    Half spaces cut the rows into cells, each across the direction of largest variance of the part that it
-    cuts. Half spaces from a sample cut all rows into buckets. The rows are sorted by bucket once, and one
-    task cuts and solves each bucket.
+    Half spaces cut the rows into cells, each across the direction of largest variance of its part. Half
+    spaces from a sample first cut all rows into buckets. The rows are sorted by bucket once, and one task
+    cuts and solves each bucket.
 
-    Probabilities are sigmoids of the decision values (Platt 1999), fitted to rows that are held out of 8 to
-    32 cells, which are solved once more without them.
+    Probabilities are sigmoids of the decision values (Platt 1999), fitted to rows held out of 8 to 32 cells,
+    which are solved once more without them.
 
-    An update keeps the map, the kernel, C, the unit of targets, class weights, the sigmoids and the cells
-    of the model before. The cells that get new rows, be it as neighbours, are solved again from their old and
-    new rows, and those that have too many are cut; all others keep their machines. Where ``overlap`` is
-    ``auto``, and less for all rows than for those before, margins at borders become narrower by as much.
+    An update keeps the previous map, kernel, C, unit of targets, class weights, sigmoids and cells. Cells
+    that get new rows, including neighbours, are solved again on their old and new rows and cut if they have
+    too many; all others keep their machines. If ``overlap`` is ``auto`` and smaller for all rows than for the
+    old ones, margins at borders shrink in proportion.
     """
 
     risk: Risk
@@ -93,57 +102,57 @@ class Cells(AbstractSolver[CellsState]):
         "auto",
         Number(0, MOST_COST, open=(True, False)),
         Words("auto"),
-        help="weight of the losses against 1/2 |w|^2: larger fits closer; auto: searched, or 10",
+        help="weight of the losses against 1/2 |w|^2: larger values fit closer; auto: searched, or 10",
         tried=Choices(10.0, (0.1, 1.0, 100.0, 1000.0)),
     )
     scale: str = parameter(
         "auto",
         Words("auto", *TRANSFORMS),
-        help="of each column: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to normal "
-        "quantiles; none: as it is; auto: searched, or none",
+        help="how each column is scaled: standard: to mean 0 and variance 1; ranks: to its ranks; normal: to "
+        "normal quantiles; none: not at all; auto: searched, or none",
     )
     metric: str | None = parameter(
         "auto",
         Words("auto", "diagonal", "interactions", "full"),
         NOTHING,
-        help="in which distances are measured, learned from gradients; interactions: a diagonal that starts "
-        "from the columns whose narrow pairs explain what a broad machine leaves; none: Euclidean; auto: "
-        "searched, or Euclidean",
+        help="metric of the distances, learned from gradients; interactions: a diagonal that starts from "
+        "pairs of columns that explain the residuals of a wide kernel; none: Euclidean; auto: searched, or "
+        "Euclidean",
     )
     search: str | None = parameter(
         "full",
         Words("full", "quick"),
         NOTHING,
-        help="how what is auto of scale, metric, gamma and C is chosen, on rows that are held out "
-        "of a sample and of rows near each other; none: it is not",
+        help="how scale, metric, kernel, gamma and C are searched if they are auto, on rows held out of a "
+        "sample and of neighbourhoods of rows; none: no search",
     )
     max_cell_rows: int | str = parameter(
         "auto",
         Whole(2),
         Words("auto"),
-        help="rows of a cell, at most: time grows with them, memory with their square; auto: 1000 to 12000, "
-        "fewer of many rows",
+        help="most rows of a cell: time grows with them, memory with their square; auto: 1000 to 12000, "
+        "fewer for many rows",
     )
     overlap: float | str = parameter(
         "auto",
         Number(0, 0.5),
         Words("auto"),
-        help="share of the rows of two cells from which both learn, at the border between them; less, as a "
-        "share, where more cells meet; auto: 0.3 for few cells (about 8), else 0.1",
+        help="share of the rows of two neighbouring cells that both learn from, near their border; a smaller "
+        "share where more cells meet; auto: 0.3 for few cells (about 8), else 0.1",
     )
     tol: float = parameter(
         0.05,
         NOT_NEGATIVE,
-        help="the largest slope of the dual that is left, in units of predictions (margins, or standard "
-        "deviations of the targets), 1e-4 or more; less where the duality gap is more than 3 % of the "
-        "objective; the square loss is solved at once",
+        help="largest remaining gradient of the dual, in units of predictions (margins, or standard "
+        "deviations of the targets), at least 1e-4; smaller if the duality gap exceeds 3 % of the objective; "
+        "the square loss is solved directly",
     )
     is_calibrated: bool = False
-    #: the score on held-out rows is measured, which machines without sigmoids need no rows for
+    #: whether to measure the score on held-out rows even without sigmoids
     reports_score: bool = False
-    #: the model that the run brings up to date, whose rows come before new ones; None: it begins from none
+    #: the model to update, whose rows come before the new ones
     before: PreviousCells | None = None
-    #: what the search before the run has found; None: nothing is searched
+    #: the result of the search before the run; None without a search
     search_result: TriedMachine | None = None
 
     name = "cells"
@@ -159,13 +168,13 @@ class Cells(AbstractSolver[CellsState]):
             GAMMA,
             default="auto",
             kinds=(*GAMMA.kinds, Words("auto")),
-            help="of the kernel, over mapped rows: a number, or a rule that reads it off them; auto: "
-            "searched, or 'median'",
+            help="parameter of the kernel over mapped rows: a number, or a rule that computes it from them; "
+            "auto: searched, or 'median'",
         ),
         "smoothness": Parameter(
             0.5,
             (HalfInteger(0.5, 9.5),),
-            "of the Matern kernel: with 0.5 it is exp(-gamma |x - y|)",
+            "smoothness of the Matern kernel; 0.5 gives exp(-gamma |x - y|)",
             {"kernel": ("matern",)},
         ),
         "probability": PROBABILITY,
@@ -177,9 +186,9 @@ class Cells(AbstractSolver[CellsState]):
         super().__post_init__()
         if self.search is not None and not str(self.gamma).startswith(("auto", "median")):
             raise InputError(
-                f"{self.gamma!r} is of rows whose map the search chooses",
+                f"{self.gamma!r} cannot be given for rows mapped as the search chooses",
                 where="gamma",
-                hint="set search to none, or give 'median' or 'median/2' for a width that is not searched",
+                hint="set search to none, or give 'median' or 'median/2' for a fixed width",
             )
 
     def init(self, problem: Problem) -> Steps[CellsState]:
@@ -188,18 +197,17 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         scale = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, scale.center, scale.scale)
-        sample: CellSample = yield layout.sampling(risk)
+        sample: CellSample = yield sampling(layout, risk)
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
-            held_out: Sums = yield layout.held_out(risk)
-            errors.append(held_out.mean_errors)
+            measured: Sums = yield layout.held_out(risk)
+            errors.append(measured.mean_errors)
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
         chosen: Chosen = yield from self.space.choose(layout, risk, sample)
-        coordinates = chosen.map.apply(sample.features)
-        tree = layout.tree(coordinates, FIRST_TREE)
+        tree = layout.tree(chosen.map.apply(np.asarray(sample.rows.features)), FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
@@ -223,122 +231,108 @@ class Cells(AbstractSolver[CellsState]):
 
     def stage(self, problem: Problem, state: CellsState) -> Steps[CellsState]:
         layout = self._layout(problem)
-        if state.stage == 0 and self.before is not None:
-            division = yield from self._updating(layout, state, self.before).route()
-            rows = np.array([piece.rows for piece in division.pieces], dtype=np.int64)
-            arrays: dict[str, Any] = places_to_arrays(division.places)
-            return replace(state, stage=1, rows_of_bucket=rows, **arrays)
-        if state.stage == 0:
-            return (yield from self._move(problem, layout, state))
-        return (yield from self._solve(problem, layout, state))
+        if state.stage > 0:
+            return (yield from self._solve(problem, layout, state))
+        if self.before is None:
+            return (yield from self._move(layout, state))
+        places, pieces = yield from self._update(layout, state, self.before).route()
+        rows = np.array([piece.rows for piece in pieces], dtype=np.int64)
+        arrays: dict[str, Any] = places_to_arrays(places)
+        return replace(state, stage=1, rows_of_bucket=rows, **arrays)
 
-    def _move(self, problem: Problem, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
-        assert problem.workplace is not None
+    def _move(self, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
+        """Sort the rows by bucket."""
         counts: NDArray[np.int64] = yield layout.counting(state.places)
         buckets = grouped(counts, layout.bucket_rows)
         moved = replace(state, stage=1, bucket_of_leaf=buckets)
         rows = np.bincount(buckets, counts).astype(np.int64)
-        yield layout.moving(Moving(moved.places), problem.workplace.slices("moved", layout.columns()))
+        yield layout.moving(Moving(moved.places), layout.slices("moved"))
         return replace(moved, rows_of_bucket=rows)
 
     def _solve(self, problem: Problem, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
-        workplace = problem.workplace
-        assert workplace is not None
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        rows = workplace.slices("moved", layout.columns())
-        cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed)
-        operand = Solving(cut, self.settings(risk, state.settled), layout.rarest)
+        """Solve the machines of all buckets, and measure them."""
+        assert problem.workplace is not None
+        store, risk = problem.workplace.arrays("machines"), self._risk(state)
+        settings = self.settings(risk, state.settled)
+        sizes = len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed
+        operand = Solving(layout.slices("moved"), *sizes, settings, rarest_class(problem))
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
-        store = workplace.arrays("machines")
         if self.before is None:
             records = yield layout.solving(items, store, operand)
         else:
-            records = yield self._updating(layout, state, self.before).solving(store)
+            records = yield self._update(layout, state, self.before).solving(store)
+        digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
+        machines = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1)
+        solved = replace(self._solved(problem, state, records), stage=2, machines=machines)
+        if self._holds_out:
+            counts = [record["rarest"] for record in records] if self.is_calibrated else None
+            held, rare = yield from hold_rows_out(layout, operand, items, counts)
+            sigmoids = sigmoids_of([*held, *rare]) if self.is_calibrated else None
+            score = held_out_score(held, solved.n_cells, sigmoids, solved.center, solved.target_scale)
+            lines = solved.sigmoids if sigmoids is None else sigmoids.lines
+            solved = replace(solved, sigmoids=lines, held_out=score)
+        if problem.has_test:
+            arrays = solved.places, settings, store, machines, solved.bucket_bytes
+            basis = CellBasis(*arrays, risk.n_outputs, problem.dtype)
+            measured: Sums = yield from layout.measuring(basis, risk)
+            absolute = solved.absolute_errors.copy()
+            absolute[1] = measured.mean_errors[1] if risk.is_real else math.nan
+            solved = replace(solved, test_error=float(measured.mean_errors[0]), absolute_errors=absolute)
+        return solved
+
+    def _solved(
+        self, problem: Problem, state: CellsState, records: Sequence[Mapping[str, Any]]
+    ) -> CellsState:
+        """Return the figures of all machines from the records of their buckets."""
+
+        def total(name: str) -> float:
+            return math.fsum(record[name] for record in records)
+
         n_solved = sum(record["rows"] for record in records)
         if self.before is not None and abs(n_solved - problem.n_rows) > _MISPLACED * problem.n_rows:
             raise InputError(
-                f"the cells of the updated model have {n_solved:,} rows, and {problem.n_rows:,} old and new "
-                "ones are given",
+                f"the cells of the updated model have {n_solved:,} rows, but {problem.n_rows:,} old and new "
+                "rows are given",
                 where="the old rows",
-                hint="give those that the model was trained on, or train it again on all rows",
+                hint="give the rows that the model was trained on, or train it again on all rows",
             )
         if self.before is None and n_solved != problem.n_rows:
             raise RuntimeError(f"{n_solved} of {problem.n_rows} rows lie in a cell")
-        sums = Sums(
-            math.fsum(record["losses"] for record in records),
-            np.sum([record["errors"] for record in records], axis=0),
-            math.fsum(record["weight"] for record in records),
-            n_solved,
-        )
+        errors = np.sum([record["errors"] for record in records], axis=0)
+        sums = Sums(total("losses"), errors, total("weight"), n_solved)
         # the sum of all s_i
-        total = risk.mean_weight * n_solved
-        regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
+        weight = self._risk(state).mean_weight * n_solved
+        regulariser = total("norm") / (2 * state.cost * weight)
         objective, errors = regulariser + sums.losses / n_solved, sums.mean_errors
-        # machines also learn from neighbours, so their gaps are scaled to the rows that lie in the cells
-        primal = math.fsum(record["primal"] for record in records)
-        share = math.fsum(record["gap"] for record in records) / primal if primal else 0.0
-        digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
-        solved = replace(
+        # machines also learn from neighbours, so their gaps are scaled to the rows in the cells
+        primal = total("primal")
+        return replace(
             state,
-            stage=2,
             objective=objective,
             train_error=float(errors[0]),
+            absolute_errors=np.array([errors[1] if len(errors) > 1 else math.nan, math.nan]),
             regulariser=regulariser,
-            machines=np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(items), -1),
             bucket_bytes=max(record["bytes"] for record in records),
             model_size=sum(record["support"] for record in records),
             n_cells=sum(record["cells"] for record in records),
             n_unsolved=sum(record["unsolved"] for record in records),
-            gap=share * objective,
+            gap=(total("gap") / primal if primal else 0.0) * objective,
         )
-        absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
-        if self._holds_out:
-            counts = [record["rarest"] for record in records]
-            measured: CellsState = yield from self._held_out(layout, operand, items, counts, solved)
-            solved = measured
-        if problem.has_test:
-            basis = cell_basis(
-                solved.places,
-                operand.settings,
-                store,
-                solved.machines,
-                solved.bucket_bytes,
-                risk.n_outputs,
-                problem.dtype,
-            )
-            held_out: Sums = yield from layout.measuring(basis, risk)
-            absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
-            solved = replace(solved, test_error=float(held_out.mean_errors[0]))
-        return replace(solved, absolute_errors=absolute)
 
     @property
     def _holds_out(self) -> bool:
         """Whether some cells are solved once more, without some of their rows."""
         return (self.is_calibrated or self.reports_score) and self.before is None
 
-    def _held_out(
-        self,
-        layout: CellLayout,
-        operand: Solving,
-        items: Sequence[tuple[int, int]],
-        counts: Sequence[int],
-        solved: CellsState,
-    ) -> Steps[CellsState]:
-        """The score on rows held out of some cells, and sigmoids, if they are wanted."""
-        held, rare = yield from layout.hold_out(operand, items, counts if self.is_calibrated else None)
-        unit = solved.center, solved.target_scale
-        if not self.is_calibrated:
-            return replace(solved, held_out=held_out_score(held, solved.n_cells, None, *unit))
-        sigmoids = sigmoids_of([*held, *rare])
-        score = held_out_score(held, solved.n_cells, sigmoids, *unit)
-        return replace(solved, sigmoids=sigmoids.lines, held_out=score)
+    def _risk(self, state: CellsState) -> Risk:
+        return scaled_risk(self.risk, state.center, state.target_scale)
 
-    def _updating(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> Updating:
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
+    def _update(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> CellsUpdate:
+        risk = self._risk(state)
         old = self._overlap(self._old_rows(layout.problem), layout.problem.n_features)
-        # a share of rows near a border is about in proportion to the distance from it
+        # the share of rows near a border is about proportional to the margin
         before = replace(before, margins=layout.overlap / old if old else 1.0)
-        return Updating(layout, before, risk, self.settings(risk, state.settled))
+        return CellsUpdate(layout, before, risk, self.settings(risk, state.settled))
 
     def found(self, state: CellsState) -> dict[str, Any]:
         mapping = state.places.map
@@ -354,22 +348,21 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def space(self) -> SearchSpace:
-        """The given values, and those chosen before the run."""
+        """The given values, and the result of the search."""
         return SearchSpace(
             self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.search_result
         )
 
     def _layout(self, problem: Problem) -> CellLayout:
-        # cells stay as large as they are allowed to be in the model that is updated
+        # an update keeps the previous bound on cells
         n_rows = self._old_rows(problem)
         rows = min(self.rows_of_cell(n_rows, problem.n_features), n_rows)
         overlap = self._overlap(problem.n_rows, problem.n_features)
-        _dual(self.risk)
-        maps, quadratic = (self.space.map_choice,), self.risk.loss.is_quadratic
-        return CellLayout(problem, rows, overlap, quadratic, maps, self._is_costly)
+        is_double = self.risk.loss.is_quadratic or self._is_costly
+        return CellLayout(problem, rows, overlap, is_double, self.space.map_choice)
 
     def _old_rows(self, problem: Problem) -> int:
-        """Rows of the model that is updated, or all."""
+        """Return the rows of the previous model, or all."""
         return sum(problem.block_rows[: None if self.before is None else self.before.n_blocks])
 
     def rows_of_cell(self, n_rows: int, n_features: int) -> int:
@@ -385,16 +378,17 @@ class Cells(AbstractSolver[CellsState]):
         return auto_overlap(n_rows, self.rows_of_cell(n_rows, n_features))
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
-        """Settings that the machines of all cells share."""
+        """Return the settings that all cells share."""
         spec = self.space.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         tolerance = max(self.tol, _LEAST_TOLERANCE)
-        return CellSettings(kernel, _dual(risk), settled.cost, tolerance, double=self._is_costly)
+        assert isinstance(risk.loss, AbstractDualLoss)
+        return CellSettings(kernel, risk.loss, settled.cost, tolerance, double=self._is_costly)
 
     @property
     def _is_costly(self) -> bool:
-        """Whether C, if it is given, needs double precision; memory is planned before C is searched."""
+        """Whether a given C needs double precision; memory is planned before C is searched."""
         return not isinstance(self.C, str) and self.C * self.risk.mean_weight > _MOST_SINGLE_COST
 
     def finished(self, state: CellsState) -> bool:
@@ -426,21 +420,20 @@ class Cells(AbstractSolver[CellsState]):
         return state.gap > MOST_GAP * state.objective
 
     def _shortfall(self, state: CellsState) -> str:
-        said = []
+        reasons = []
         if state.n_unsolved:
-            said.append(f"{state.n_unsolved} machines of {state.n_cells} cells are short of the tolerance")
+            reasons.append(f"machines in {state.n_unsolved} of {state.n_cells} cells miss the tolerance")
         if self._has_gap(state):
             share = 100 * state.gap / state.objective
-            said.append(
-                "the duality gap, which bounds what the objective is above its minimum, is "
-                f"{share:.2g} % of it"
+            reasons.append(
+                f"the duality gap, a bound on the distance to the minimum, is {share:.2g} % of the objective"
             )
-        if not said:
+        if not reasons:
             return ""
         hint = "a smaller C, or a larger gamma"
         if self.tol > _LEAST_TOLERANCE and not state.n_unsolved:
             hint = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
-        return f"{', and '.join(said)}: set {hint}"
+        return f"{', and '.join(reasons)}: set {hint}"
 
     def step_hint(self) -> str:
         return f"C={(10.0 if isinstance(self.C, str) else self.C) / 10:g}"
@@ -462,33 +455,17 @@ class Cells(AbstractSolver[CellsState]):
         if self.before is None:
             passes = [
                 *target_outline(problem),
-                Outline(layout.sampling(None), is_before=True),
+                Outline(sampling(layout), is_before=True),
                 *self.space.outline(layout),
-                Outline(layout.counting(None), is_before=True),
-                Outline(layout.moving(None, None), is_before=True),
-                Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
+                Outline(layout.counting(), is_before=True),
+                Outline(layout.moving(), is_before=True),
+                Outline(layout.solving([(number, 0) for number in range(layout.n_buckets)])),
             ]
         else:
-            passes = self._updating(layout, self.before.state, self.before).outline
+            passes = self._update(layout, self.before.state, self.before).outline()
         if self._holds_out:
-            items = _items(layout.calibrated(layout.n_buckets)[0])
-            passes.append(Outline(layout.calibrating(items, None, None)))
-        if self._holds_out and self.is_calibrated:
-            # only where these have hardly a row of the rarest class
-            rare = layout.calibrating(_items(range(min(MOST_RARE, layout.n_buckets))), None, None, RAREST)
-            passes.append(Outline(rare, 0.5))
+            passes += held_out_outlines(layout, has_rarest=self.is_calibrated)
         if problem.has_test:
-            passes.extend(Outline(step, 1) for step in layout.asking())
-            passes.append(Outline(layout.held_out(None), 2 if self.before is None else 1))
+            passes += [Outline(step, 1) for step in layout.routing()]
+            passes.append(Outline(layout.held_out(), 2 if self.before is None else 1))
         return passes
-
-
-def _items(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Buckets by number, with 0 for their rows, which are not counted yet."""
-    return [(number, 0) for number in numbers]
-
-
-def _dual(risk: Risk) -> AbstractDualLoss:
-    if not isinstance(risk.loss, AbstractDualLoss):
-        raise InputError(f"cells cannot be solved with loss {risk.loss.name!r}", where="loss")
-    return risk.loss

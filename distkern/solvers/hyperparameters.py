@@ -86,9 +86,9 @@ METRIC = Parameter(
 DTYPE = Parameter(
     AUTO,
     (Words(AUTO, "float32", "float64"),),
-    "precision of the rows of arrays and frames; auto: float32 for float32 rows and from 4,000 rows on, else "
-    "float64, also if columns that are not centred lie too far from 0 for float32. partial_fit uses that of "
-    "the first batch. Data sets keep their stored precision",
+    "precision in which rows are used; auto: float32 for float32 rows, as data sets store them, and from "
+    "4,000 rows on, else float64, also if columns that are not centred lie too far from 0 for float32. "
+    "partial_fit uses the precision of the first batch",
 )
 
 #: parameter of classifiers whose loss is not a likelihood

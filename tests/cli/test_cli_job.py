@@ -199,9 +199,9 @@ def test_names_are_known_without_an_import():
     for name, kind in algorithms().items():
         solver = name.removesuffix("_regressor")
         known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(SOLVERS[solver])
-        names = {*known, "class_weight", "threshold", "scale", "metric"}
+        names = {*known, "class_weight", "threshold", "scale", "metric", "dtype"}
         # threads are the workers of a job
-        assert {*kind().get_params()} - {"random_state", "dtype", "n_jobs"} <= names
+        assert {*kind().get_params()} - {"random_state", "n_jobs"} <= names
 
 
 def test_unknown_names_are_refused_before_the_estimators_are_imported(tmp_path):

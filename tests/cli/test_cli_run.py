@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cluster_processes import settings_of
+from distkern import load_model
 from distkern.cli.main import main
 from distkern.core.choices import Compared
 from distkern.core.errors import InputError, MemoryBudgetError
@@ -56,6 +57,15 @@ def test_the_model_folder(model):
     assert [line["stage"] for line in history] == [0, 1, 2]
     assert all(line.keys() >= set(FIELDS) for line in history)
     assert "CSVRGClassifier on digits.zarr" in (model / "report.html").read_text()
+
+
+def test_the_precision_of_a_run_is_that_of_the_rows_or_the_one_set(data, model, tmp_path):
+    assert load_model(model).dtype_ == np.float32
+    assert (
+        main(["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL, "--set", "dtype=float64"])
+        == 0
+    )
+    assert load_model(tmp_path / "m").dtype_ == np.float64
 
 
 def test_a_finished_model_has_its_metrics_again(data, model, tmp_path, capsys):

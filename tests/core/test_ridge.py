@@ -1,7 +1,8 @@
-"""Ridge systems that a factor in single precision solves to double precision, and those that it does not."""
+"""Ridge systems solved by factors in single and double precision, and by iterations."""
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from distkern.core import ridge
 from distkern.core.blas import single_threaded
@@ -97,3 +98,45 @@ def test_small_systems_and_many_outputs_are_factorised_in_double_at_once(factors
 def test_matrices_that_are_not_positive_definite_are_refused():
     with pytest.raises(DistkernError, match="not positive definite at C = 1:"):
         ridge.solve_ridge(-3 * np.eye(N_ROWS), np.ones((N_ROWS, 1)), np.ones(N_ROWS))
+
+
+def rows_of(n, d):
+    return np.random.default_rng(0).standard_normal((n, d))
+
+
+def tiles_of(matrix):
+    tiles = ridge.SymmetricTiles(len(matrix), matrix.dtype)
+    for number, strip in enumerate(tiles.strips):
+        start = ridge.TILE * number
+        strip[:] = matrix[start : start + ridge.TILE, start:]
+    return tiles
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 700])
+def test_half_of_a_symmetric_matrix_is_all_of_it(n):
+    matrix = rows_of(n, n)
+    matrix = matrix + matrix.T
+    tiles = tiles_of(matrix)
+    assert sum(strip.size for strip in tiles.strips) == ridge.tiled_numbers(n)
+    values = rows_of(n, 3)
+    np.testing.assert_allclose(tiles @ values, matrix @ values, atol=1e-10)
+    for n_columns in {1, min(n, 300), n}:
+        np.testing.assert_array_equal(tiles.columns(n_columns), matrix[:, :n_columns])
+    for row, column in ((0, len(tiles.strips) - 1), (len(tiles.strips) - 1, 0)):
+        down, right = (slice(ridge.TILE * place, ridge.TILE * (place + 1)) for place in (row, column))
+        np.testing.assert_array_equal(tiles.tile(row, column), matrix[down, right])
+
+
+@pytest.mark.parametrize(("n", "d"), [(300, 2), (1300, 40), (1700, 2), (1700, 40)])
+def test_iterations_leave_little_of_the_targets(n, d):
+    """Fewer and more rows than the preconditioner has; equal rows; an output of zeros."""
+    x = rows_of(n, d)
+    x[1::7] = x[0]
+    targets = np.column_stack([np.sin(3 * x[:, 0]), np.zeros(n), np.sign(x[:, 1])])
+    apart = cdist(x, x)
+    kernel = np.exp(-apart / np.median(apart)).astype(np.float32)
+    found = ridge.solve_ridge_iteratively(tiles_of(kernel), targets, 0.1)
+    left = kernel.astype(np.float64) @ found + 0.1 * found - targets
+    assert (np.linalg.norm(left, axis=0) <= 4e-3 * np.linalg.norm(targets, axis=0)).all()
+    exact = ridge.solve_ridge(kernel, targets, np.full(n, 10.0))
+    np.testing.assert_allclose(found, exact, atol=0.02 * np.abs(exact).max())

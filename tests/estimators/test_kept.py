@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.solvers._cells import basis
+from distkern.solvers._cells import buckets
 from small import small
 
 ROWS = np.random.default_rng(0).normal(size=(80, 3))
@@ -66,7 +66,7 @@ def test_a_model_that_nobody_has_any_more_is_freed(model):
 
 
 def test_support_rows_of_a_stored_cell_are_prepared_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "_kept", None)
     fitted("CellClassifier").save(tmp_path)
     model = dk.load_model(tmp_path)
     asked = []
@@ -76,8 +76,8 @@ def test_support_rows_of_a_stored_cell_are_prepared_once(tmp_path, monkeypatch):
     first = model.decision_function(ROWS[:1])
     np.testing.assert_array_equal(model.decision_function(ROWS[:1]), first)
     assert len(asked) == 1
-    monkeypatch.setattr(basis, "PREPARED_BYTES", 1)
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "PREPARED_BYTES", 1)
+    monkeypatch.setattr(buckets, "_kept", None)
     np.testing.assert_array_equal(model.decision_function(ROWS[:1]), first)
     model.decision_function(ROWS[:1])
     assert len(asked) == 3

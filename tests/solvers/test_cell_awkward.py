@@ -1,4 +1,4 @@
-"""Data on which cells could go wrong, by their defaults, which search, and without a search."""
+"""Awkward data for cells, with and without a search."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_few_rows_and_few_columns(how):
         assert model.score(X, y) == 1.0 or n_rows == 40
         real = CellRegressor(search=how, random_state=0).fit(X, y * 3.0)
         assert np.isfinite(real.predict(X)).all()
-    # more cells than rows are asked for
+    # more cells than rows
     X, y = rows(9)
     y[:2] = 0, 1
     assert np.isfinite(
@@ -46,9 +46,9 @@ def test_columns_that_say_nothing(how, scale):
     constant = np.full((200, 2), 1e6, np.float32)
     model = CellClassifier(**given).fit(np.hstack([X, constant]), y)
     assert model.score(np.hstack([X, constant]), y) > 0.9
-    # a constant that is another one later
+    # the constant changes after the fit
     assert np.isfinite(model.decision_function(np.hstack([X, constant + 1000]))).all()
-    # and if all are: the larger class
+    # with constant columns only, the larger class is predicted
     nothing = CellClassifier(**given).fit(constant, np.arange(200) % 3 > 0)
     assert nothing.predict(constant).all()
     mean = CellRegressor(**given).fit(constant, np.arange(200.0)).predict(constant)
@@ -85,7 +85,7 @@ def test_classes_that_are_sorted_rare_or_far_apart(how, tmp_path):
     assert model.score(X, y) > 0.95
     if how is not None:
         return
-    # one row of a thousand, far from the others, with the weight of the rest
+    # one distant row of a thousand has the weight of all others
     X, y = rows(3003)
     y[:] = 0
     y[:3], X[:3] = 1, X[:3] + 6
@@ -116,5 +116,5 @@ def test_columns_of_very_different_sizes(how):
     X *= np.float32([1e-18, 1, 1e18])
     model = CellClassifier(search=how, scale="standard", max_cell_rows=128, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95
-    # as they are the largest decides alone, and nothing overflows
+    # unscaled, the largest column decides alone, and nothing overflows
     assert np.isfinite(CellClassifier(search=how, random_state=0).fit(X, y).decision_function(X)).all()

@@ -1,4 +1,4 @@
-"""What machines in cells take beside what their plan says, and systems that are solved in half a matrix."""
+"""The memory of machines in cells compared with the plan, and systems solved in half a matrix."""
 
 import tracemalloc
 from pathlib import Path
@@ -15,8 +15,9 @@ from distkern.maths.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.passes.machine import loaded_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
+from distkern.solvers._cells.choosing import learning
+from distkern.solvers._cells.dual import solve_packed
 from distkern.solvers._cells.layout import CellLayout
-from distkern.solvers._cells.newton import solve_packed
 from memory_processes import run
 
 MIB = 2**20
@@ -34,7 +35,7 @@ def rows_of(n, d, seed=0):
 
 
 def peak(function, *arguments):
-    """Bytes that a call takes beside what was there."""
+    """Return the bytes that a call allocates."""
     release()
     tracemalloc.start()
     try:
@@ -69,7 +70,7 @@ def test_half_a_matrix_solves_as_a_whole_one_does(n):
     ],
 )
 def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
-    """Newton's method is needed where rows are all different; equal ones are sought and put together."""
+    """Distinct rows need Newton's method; equal ones are merged."""
     n, steps = 1000, []
     newton = dual.newton
     monkeypatch.setattr(dual, "newton", lambda *given: steps.append(1) or newton(*given))
@@ -82,7 +83,7 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
     machines.solve_cell(settings, x[:50], targets[:50], None, 0)
     steps.clear()
     taken = peak(machines.solve_cell, settings, x, targets, None, 0)
-    planned = machines.solving_bytes(n, d, 1, 1, double=settings.is_double)
+    planned = machines.solving_bytes(n, d, 1, double=settings.is_double)
     assert equal or loss.is_quadratic or steps
     tiles = 8 * MIB
     assert 0.6 * (planned - tiles) < taken < planned
@@ -102,7 +103,7 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
     ],
 )
 def test_a_map_takes_what_is_planned(kind, n, d):
-    """No matrix of all columns is made where only its diagonal is wanted, and one of all pairs at a time."""
+    """A diagonal metric needs no matrix of all columns, and each only one of all pairs at a time."""
     x, y = rows_of(n, d), rows_of(n, 1, seed=1).astype(np.float64)
     choice = MapChoice("standard", kind, 2)
     taken = peak(RowMap.fit, choice, x, y)
@@ -119,7 +120,7 @@ from pathlib import Path
 import numpy as np
 
 from distkern.core.blas import single_threaded
-from distkern.solvers._cells import layout, trials
+from distkern.solvers._cells import choosing
 from distkern.maths.maps.mapping import MapChoice, RowMap
 
 n, d = int(sys.argv[1]), int(sys.argv[2])
@@ -142,7 +143,7 @@ print(resident("VmHWM") - before)
 @pytest.mark.parametrize("kind", ["diagonal", "interactions"])
 @pytest.mark.parametrize("n", [400, 1500])
 def test_a_worker_that_learns_a_map_takes_what_is_planned(kind, n, tmp_path):
-    """SciPy's linear algebra counts too, which no pass before it has loaded."""
+    """SciPy's linear algebra counts too: no earlier pass has loaded it."""
     problem = SimpleNamespace(
         n_rows=n,
         n_features=20,
@@ -154,7 +155,6 @@ def test_a_worker_that_learns_a_map_takes_what_is_planned(kind, n, tmp_path):
         workplace=None,
     )
     choice = MapChoice("normal", kind, 2)
-    subject = CellLayout(problem, n, 0.1, False, (choice,))
-    cost = subject.learning([choice], n).cost
+    cost = learning(CellLayout(problem, n, 0.1, False, choice)).cost
     planned = loaded_bytes(cost) - cost.process_bytes + cost.workspace_bytes + cost.result_bytes
     assert int(run(RESIDENT, str(n), "20", kind, folder=tmp_path)) < planned

@@ -1,4 +1,4 @@
-"""Probabilities of machines in cells: beside the truth and scikit-learn's, on disk as in memory."""
+"""Probabilities of machines in cells compared with the truth and with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from sklearn.frozen import FrozenEstimator
 from distkern.core.errors import InputError
 from distkern.estimators.auto import KernelClassifier, KernelRegressor
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.solvers._cells import layout
+from distkern.solvers._cells import calibrating
 from distkern.solvers._cells.calibrating import Sigmoids
 
 GIVEN = {"search": None, "scale": "standard", "gamma": "median/2", "C": 0.3, "random_state": 0}
 
 
 def drawn(n_rows, seed=0):
-    """Rows, labels, and the probability of label 1."""
+    """Return rows, labels, and the probability of label 1."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, 2))
     truth = 1 / (1 + np.exp(-3 * np.sin(2 * X[:, 0]) - X[:, 1]))
@@ -54,7 +54,7 @@ def test_sigmoids_are_those_of_scikit_learn(n_classes, scale):
         power = found.lines[0, 2]
         plain = Sigmoids(found.lines * [1.0, 1.0, 1.0 / power])
         np.testing.assert_allclose(plain(values), expected, atol=2e-4)
-        # the likelihood has its largest value at the power
+        # the power maximises the likelihood
         own = [
             np.average(
                 np.log(expected[np.arange(500), codes] ** each / (expected**each).sum(axis=1)),
@@ -72,7 +72,7 @@ def test_rows_that_are_separated_have_probabilities_short_of_one():
     found = Sigmoids.fit(values, codes, np.ones(40))(values)
     # Platt's targets for 20 rows of a class
     np.testing.assert_allclose(found[:, 1], np.repeat([1 / 22, 21 / 22], 20), rtol=1e-3)
-    # of a class that is not there the offset says how rare it is
+    # without rows of a class, the offset bounds its probability
     alone = Sigmoids.fit(values, np.zeros(40, dtype=int), np.ones(40))(values)
     np.testing.assert_allclose(alone[:, 1], 1 / 42, rtol=1e-3)
 
@@ -84,7 +84,7 @@ def test_a_class_that_is_not_held_out_has_the_line_of_the_others():
     seen = codes < 3
     found = Sigmoids.fit(values[seen], codes[seen], np.ones(seen.sum()))
     whole = Sigmoids.fit(values, codes, np.ones(2000))
-    # with a line of its own, of no row, its chance would be next to nothing
+    # a line fitted to no row of the class would give it almost no probability
     own = [-np.log(each(values[~seen])[:, 3]).mean() for each in (found, whole)]
     assert own[1] < 0.05 < own[0] < 0.3
     labels = [each(values[~seen]).argmax(axis=1) for each in (found, whole)]
@@ -98,7 +98,7 @@ def test_probabilities_are_near_the_truth(cells):
     found = model.predict_proba(X[3000:])
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     assert np.sqrt(np.square(found[:, 1] - truth[3000:]).mean()) < 0.12
-    # on average they are right
+    # they are unbiased
     assert found[:, 1].mean() == pytest.approx(truth[3000:].mean(), abs=0.02)
 
 
@@ -119,7 +119,7 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
     model = CellClassifier(**GIVEN, class_weight="balanced", probability=True).fit(X[:2000], y[:2000])
     found = model.predict_proba(X[2000:])[:, 1]
     assert found.mean() == pytest.approx((odds / (1 + odds))[2000:].mean(), abs=0.02)
-    # rows that weigh twice count twice
+    # weights restore the balance
     weights = np.where(y[:2000] == 1, 8.0, 1.0)
     weighed = CellClassifier(**GIVEN, probability=True).fit(X[:2000], y[:2000], sample_weight=weights)
     restored = weighed.predict_proba(X[2000:])[:, 1]
@@ -127,8 +127,8 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
 
 
 def test_cells_with_most_rows_of_a_rare_class_are_held_out_too(monkeypatch):
-    """Cells all over the rows have none of a class that lies at one place."""
-    monkeypatch.setattr(layout, "MOST_CELLS", 8)
+    """Cells all over the data contain no row of a class in one corner."""
+    monkeypatch.setattr(calibrating, "MOST_CELLS", 8)
     X = np.random.default_rng(0).random((8000, 2))
     y = (X.max(axis=1) < 0.06).astype(int)
     model = CellClassifier(**GIVEN, max_cell_rows=100, probability=True).fit(X, y)
@@ -163,7 +163,7 @@ def test_the_machine_that_is_chosen_gives_them_too():
 
 @pytest.mark.parametrize(("n_rows", "cell_rows"), [(9000, 3400), (20_000, 800)])
 def test_the_held_out_score_of_real_targets_counts_cells_of_large_errors(n_rows, cell_rows):
-    """Noise is a hundred times as large in a tenth of the space, which some of the cells are."""
+    """Noise is a hundred times as large in a tenth of the space, that is, in some cells."""
     generator = np.random.default_rng(1)
     X = generator.random((2 * n_rows, 2))
     y = generator.normal(size=2 * n_rows) * np.where(X[:, 0] > 0.9, 10.0, 0.1)

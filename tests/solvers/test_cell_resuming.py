@@ -1,4 +1,4 @@
-"""A run of machines in cells that is interrupted in any of its passes goes on to the same model."""
+"""A run of cells interrupted in any pass resumes to the same model."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
 from distkern.estimators.loading import load_model
 from distkern.model import cells
-from distkern.solvers._cells import layout, sizes
+from distkern.solvers._cells import layout
 from problems import waves
 from runs import plan, train
 
@@ -29,9 +29,9 @@ def data(tmp_path_factory):
 
 
 def small_search(monkeypatch):
-    """So that there are more rows than the sample."""
-    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
-    monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
+    """Make the sample smaller than the data."""
+    monkeypatch.setattr(layout, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(layout, "_LEAF_SAMPLE", 1)
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def fit(data, out, *, resume=False):
 
 @pytest.fixture(scope="module")
 def whole(data, tmp_path_factory):
-    """A run that nothing interrupts, and what it leaves."""
+    """A run without interruption, and the files it leaves."""
     out = tmp_path_factory.mktemp("whole") / "m"
     with pytest.MonkeyPatch.context() as patch:
         small_search(patch)
@@ -97,14 +97,14 @@ def test_tasks_that_were_done_are_not_done_again(store, name, data, tmp_path, mo
     with pytest.raises(Interrupted):
         fit(data, tmp_path / "m")
     fit(data, tmp_path / "m", resume=True)
-    # the third was not stored
+    # the third task was not stored
     assert sorted({*done}) == sorted([*done[:2], *done[3:]])
 
 
 def test_a_given_metric_is_learned_on_a_worker(tmp_path, monkeypatch):
-    """Its matrices of all pairs are in no plan of the driver."""
+    """The driver plans no matrices of all pairs for it."""
     data = made(tmp_path, 2000)
-    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 9216)
+    monkeypatch.setattr(layout, "SAMPLE_ROWS", 9216)
     model = CellClassifier(search=None, metric="full", max_cell_rows=100, probability=False)
     planned = {one.name: one for one in plan(model, data.train, workers=2, scheduler="local").passes}
     assert list(planned) == ["sample", "metric", "count", "move", "solve"]

@@ -1,4 +1,4 @@
-"""Each solver of a cell against independent ones, at the same objective."""
+"""The solvers of a cell compared with independent ones for the same objective."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from distkern.core.ridge import solve_ridge
 from distkern.maths.kernels import kernel_matrix
 from distkern.maths.losses import DUAL_LOSSES, find_loss
 from distkern.maths.losses.conjugate import RowConjugates
-from distkern.solvers._cells.dual import solve_dual
-from distkern.solvers._cells.newton import newton, product
+from distkern.solvers._cells.dual import newton, product, solve_dual
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +21,7 @@ def _one_thread():
 
 
 def problem(loss, seed, n=40):
-    """A random problem with weights: K, y and c, and rows that lie on each other."""
+    """Return K, y and c of a random problem with weights and equal rows."""
     generator = np.random.default_rng(seed)
     x = generator.standard_normal((n, 3))
     x[: n // 10] = x[n // 2 : n // 2 + n // 10]
@@ -34,7 +33,7 @@ def problem(loss, seed, n=40):
 
 
 def generic(kernel, y, costs, loss):
-    """Coefficients and the minimum, by L-BFGS-B on the dual with a = u - v, u and v in boxes, in float64.
+    """Return coefficients and the minimum, by L-BFGS-B on the dual with a = u - v, both in boxes, in float64.
 
     The pieces of each loss's conjugate are written out here once more.
     """
@@ -63,7 +62,7 @@ def generic(kernel, y, costs, loss):
 
     bounds = [(0, above * c) for c in costs] + [(0, below * c) for c in costs]
     best = np.zeros(2 * n)
-    # from where it thinks that it cannot go on it often can, with a fresh approximation of the curvature
+    # restarts continue where it stopped early, with a fresh approximation of the curvature
     for _ in range(30):
         found = minimize(
             objective,
@@ -104,7 +103,7 @@ def test_dual_solver_agrees_with_a_generic_one(name, seeds):
 
 
 def test_machines_of_scikit_learn_with_weights_and_no_intercept():
-    # SVC has an intercept: a mirrored problem, whose rows come with both signs of f, has the intercept 0
+    # SVC has an intercept, which is 0 for a mirrored problem with rows of both signs of f
     generator = np.random.default_rng(3)
     x = generator.standard_normal((80, 3))
     y = np.where(x[:, 0] + 0.5 * generator.standard_normal(80) > 0, 1.0, -1.0)
@@ -140,7 +139,7 @@ def test_square_loss_is_kernel_ridge_for_all_outputs_at_once():
 
 @pytest.mark.parametrize("name", ["hinge", "odm", "epsilon_insensitive"])
 def test_wide_kernels_with_large_costs_converge(name):
-    """A kernel ten times as wide as the data is almost singular: single coordinates crawl."""
+    """A kernel ten times as wide as the data is almost singular, so coordinate descent is slow."""
     loss = find_loss(name)()
     generator = np.random.default_rng(0)
     x = generator.standard_normal((300, 4))
@@ -165,7 +164,7 @@ def test_newtons_steps_alone_reach_the_minimum():
 
 @pytest.mark.parametrize("cost", [1.0, 300.0, 1e5])
 def test_losses_that_bend_take_few_of_newtons_steps(cost):
-    """As many as the active set of a problem without a proximal term changes; with one they were 20 to 80."""
+    """Without a proximal term, steps only change the active set; with one there were 20 to 80."""
     loss, generator = find_loss("squared_hinge")(), np.random.default_rng(0)
     x = generator.standard_normal((400, 5))
     y = np.sign(x[:, 0] + x[:, 1] * x[:, 2] + 0.3 * generator.standard_normal(400))

@@ -12,10 +12,10 @@ from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers._cells import buckets
+from distkern.solvers._cells.choosing import ShuffledSample
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings
-from distkern.solvers._cells.place import Places, centred, grouped
-from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
+from distkern.solvers._cells.tree import Overlap, Places, Tree, grouped, tree_from_arrays, tree_to_arrays
 from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
 from small import slow_but
@@ -41,7 +41,7 @@ def test_half_spaces_cut_rows_into_equal_parts(kind):
     if kind in ("normal", "sorted", "skewed", "on a line"):
         assert tree.n_leaves == 10
         assert counts.min() >= 99
-    # each row by itself, and in parts of any size
+    # the leaf of a row does not depend on other rows
     np.testing.assert_array_equal(leaves[[7]], tree.leaves(X[[7]]))
     np.testing.assert_array_equal(
         leaves, np.concatenate([tree.leaves(part) for part in np.array_split(X, 7)])
@@ -67,7 +67,7 @@ def test_rows_near_a_border_belong_to_both_sides(kind):
     for leaf, part, own in found:
         np.testing.assert_array_equal(part[own], np.flatnonzero(leaves == leaf))
         assert len(part) <= 300 or len(np.unique(X[part], axis=0)) == 1
-    # a part of some of the rows is placed as all of them are
+    # nor do its memberships
     some = np.arange(0, 3000, 7)
     for (_, part, own), (_, whole, owned) in zip(tree.members(X[some]), found, strict=True):
         np.testing.assert_array_equal(some[part], np.intersect1d(some, whole))
@@ -82,12 +82,12 @@ def test_rows_near_a_border_belong_to_both_sides(kind):
 def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bounded():
     X = rows(40_000, 8)[0]
     problem = SimpleNamespace(n_rows=40_000, sparse_numbers=None)
-    layout = CellLayout(problem, 200, 0.1, False, None)
+    layout = CellLayout(problem, 200, 0.1, False)
     found = list(Tree.fit(X, 200, 0, overlap=Overlap(0.1, 200)).members(X))
     assert sum(len(part) for _, part, _ in found) / 40_000 == pytest.approx(layout.copies(200), rel=0.1)
-    # a slab at the first border as thick as those of cells has a vanishing share of the rows
+    # the share of neighbours at the first border vanishes as rows increase
     copies = [
-        CellLayout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False, None).copies(n / 1000)
+        CellLayout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False).copies(n / 1000)
         for n in (10**6, 10**9, 10**12)
     ]
     assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))
@@ -97,8 +97,9 @@ def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bou
 def test_no_part_of_the_rows_has_more_copies_in_buckets_than_planned(n_columns, overlap):
     X = np.random.default_rng(0).standard_normal((20_000, n_columns)).astype(np.float32)
     problem = Problem((2500,) * 8, n_columns, np.dtype("float32"), 0, n_outputs=1, has_test=False)
-    layout = CellLayout(problem, 500, overlap, quadratic=False)
-    mapping = centred(X[: layout.sample_rows], np.ones(layout.sample_rows))
+    layout = CellLayout(problem, 500, overlap, is_double=False)
+    some, ones = X[: layout.sample_rows], np.ones(layout.sample_rows)
+    mapping = ShuffledSample(some, ones[:, None], ones, 1.0).centred()
     placed = mapping.apply(X)
     tree = layout.tree(placed[: layout.sample_rows], 0)
     counts = np.array([len(part) for _, part, _ in tree.members(placed)])
@@ -119,7 +120,7 @@ def test_neighbours_are_learned_from_and_not_counted():
     )
     assert overlapping.n_cells_ > plain.n_cells_
     assert overlapping.score(X[2000:], y[2000:]) > plain.score(X[2000:], y[2000:])
-    # errors and losses are those of the model on its rows, each once
+    # errors and losses count each row once
     assert overlapping.history_[-1]["train_error"] == pytest.approx(1 - overlapping.score(X[:2000], y[:2000]))
 
 
@@ -127,16 +128,18 @@ def test_a_cell_of_neighbours_alone_is_not_worth_its_matrix():
     X, y = rows(1000)
     kernel = KernelChoice(find_kernel("rbf"), 1.0, {}).with_gamma(1.0)
     settings = CellSettings(kernel, find_loss("hinge")(), 10.0)
-    cut = buckets.Cut(None, 1, Risk(settings.loss), 1000, 0.1, 0)
+    solving = buckets.Solving(None, 1, Risk(settings.loss), 1000, 0.1, 0, settings)
     found = []
     for n_own in (0, 1):
         lies = np.arange(1000) < n_own
         block = Block(X, y, np.ones(1000))
-        machine, figures = buckets.solve_rows(block, lies, buckets.Solving(cut, settings), (0, 0))
+        machine, figures = buckets.solve_rows(block, lies, solving, (0, 0))
         assert figures[0] == n_own
         found.append(machine)
-    assert len(found[0].rows) <= 256 < found[1].work ** 0.5
-    assert found[0].work < 0.1 * found[1].work
+    first = {row.tobytes() for row in X[:256]}
+    few, all_rows = ({row.tobytes() for row in machine.rows} for machine in found)
+    assert few <= first
+    assert not all_rows <= first
     signs = [machine.predict(settings, rows(300, seed=1)[0])[:, 0] > 0 for machine in found]
     assert np.mean(signs[0] == signs[1]) > 0.85
 
@@ -151,7 +154,7 @@ def test_buckets_hold_no_more_rows_than_they_may():
 
 
 def test_half_spaces_that_are_no_tree_are_refused():
-    """Children that come before their node would be gone down for ever."""
+    """Children before their node would make endless loops."""
     arrays = tree_to_arrays(Tree.fit(rows(400)[0].astype(np.float32), 100, 0))
     assert arrays["children"].tolist() == [[1, 2], [-1, -2], [-3, -4]]
     np.testing.assert_array_equal(tree_from_arrays(arrays).children, arrays["children"])

@@ -1,4 +1,4 @@
-"""What C and weights mean to machines in cells: C sum_i s_i l_i, solved as it is asked for."""
+"""C and weights in cells: C sum_i s_i l_i is solved as given."""
 
 import dask.array as da
 import numpy as np
@@ -34,7 +34,7 @@ def stored(folder, X, y, weights):
     ("loss", "kind"), [("hinge", "arrays"), ("squared_hinge", "dask"), ("squared_hinge", "stored")]
 )
 def test_weights_are_rows_and_multiply_C(tmp_path, kind, loss):
-    # not so few rows that equal ones are merged before the fit
+    # too many rows for merging equal ones before the fit
     X, y = rows(1030)
     often = np.random.default_rng(1).integers(1, 4, len(X))
     probe = rows(200, seed=5)[0]
@@ -82,13 +82,13 @@ def test_one_row_more_than_are_merged_changes_nothing(loss):
     probe = rows(200, seed=5)[0]
     few, more = (Classifier(C=0.5, loss=loss, **GIVEN).fit(X[:n], y[:n]) for n in (1024, 1025))
     apart = np.abs(few.decision_function(probe) - more.decision_function(probe))
-    # of a row that is there four times or five times
+    # a row occurs four or five times
     assert apart.max() < 0.05
 
 
 @pytest.mark.parametrize("cost", [1e4, 1e6, 1e9])
 def test_the_square_loss_is_solved_with_the_C_that_is_asked_for(cost):
-    """Noiseless targets: exact kernel ridge regression gains by every C, and so does its objective."""
+    """With noiseless targets, exact kernel ridge regression improves with C."""
     X = np.random.default_rng(0).uniform(-2, 2, (300, 3)).astype(np.float32)
     probe = np.random.default_rng(1).uniform(-2, 2, (300, 3)).astype(np.float32)
     y = np.sin(X[:, 0].astype(np.float64)) * np.cos(X[:, 1]) + np.square(X[:, 2]) / 3
@@ -103,7 +103,7 @@ def test_the_square_loss_is_solved_with_the_C_that_is_asked_for(cost):
 
 
 def test_weights_of_any_size_count():
-    """One row's weight goes on from 1e4 to 1e6: its target is reached a hundred times as closely."""
+    """A weight of 1e6 instead of 1e4 divides the residual of a row by a hundred."""
     X = np.zeros((2, 1), np.float32)
     X[1] = 1.0
     kernel = find_kernel("rbf")(gamma=0.5)
@@ -118,7 +118,7 @@ def test_weights_of_any_size_count():
 
 @pytest.mark.parametrize("equal", [1, 3])
 def test_other_losses_are_solved_with_the_C_that_is_asked_for(equal):
-    """Kernel values as small as 1e-5, of which a margin of 1 takes 1e5; copies of a row share it."""
+    """Kernel values of 1e-5 need coefficients of 1e5, which copies of a row share."""
     X = np.repeat(np.array([[-0.01], [0.01]], np.float32), equal, axis=0)
     kernel = find_kernel("polynomial")(gamma=0.1, degree=1, offset=0.0)
     settings = machines.CellSettings(kernel, find_loss("hinge")(), 1e6)

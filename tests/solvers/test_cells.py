@@ -1,4 +1,4 @@
-"""Machines in cells: where rows go, what becomes of awkward data, the model on disk."""
+"""Machines in cells: training, awkward data, the model on disk."""
 
 import pickle
 import warnings
@@ -12,7 +12,7 @@ from cell_problems import Classifier, Regressor, rows
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
-from distkern.solvers._cells import basis, dual, layout
+from distkern.solvers._cells import buckets, dual, layout
 from runs import train
 
 
@@ -34,9 +34,9 @@ def test_one_cell_is_the_support_vector_machine_without_an_intercept(tol):
     assert a.min() >= 0
     assert a.max() <= 3.0 * (1 + 1e-6)
     np.testing.assert_allclose(K @ (a * signs), f, atol=1e-4)
-    # no coordinate of the dual would move by more than the tolerance, K being 1 on its diagonal
+    # no coordinate of the dual would move by more than the tolerance, as K has a unit diagonal
     assert np.abs(np.clip(a + 1 - signs * f, 0, 3.0) - a).max() < 1.2 * tol
-    # and it is as good as a machine with one
+    # it is as good as a machine with an intercept
     assert model.score(X, y) >= SVC(gamma=0.7, C=3.0).fit(X, y).score(X, y) - 0.01
 
 
@@ -49,7 +49,7 @@ def test_machines_with_a_large_C_are_near_the_minimum(C, flipped):
         warnings.simplefilter("error", ConvergenceWarning)
         line = Classifier(loss="hinge", C=C, random_state=0).fit(X, y).history_[-1]
     assert line["gap"] < 0.03 * line["objective"]
-    # the minimum is no more than that of a machine without losses, f = y
+    # the minimum is at most that of a machine without losses, f = y
     signs = 2.0 * y - 1.0
     K = np.exp(-line["gamma"] * np.linalg.norm(X[:, None] - X[None], axis=2).astype(np.float64))
     assert line["objective"] * C * 300 < 1.03 * 0.5 * signs @ np.linalg.solve(K, signs)
@@ -82,7 +82,7 @@ def test_equal_rows_are_not_cut_for_ever():
     X, y = (np.concatenate([part, part]) for part in (X, y))
     model = Classifier(max_cell_rows=16, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict([[0, 0], [1, 1], [5, 5]]), [0, 1, 0])
-    # of different targets at one place the mean remains
+    # different targets at one place give their mean
     targets = np.where(X[:, 0] == 0, np.arange(len(X)) % 7, 10.0)
     found = Regressor(max_cell_rows=16, C=1e3, random_state=0).fit(X, targets).predict([[0, 0], [1, 1]])
     np.testing.assert_allclose(found, [targets[X[:, 0] == 0].mean(), 10.0], atol=0.02)
@@ -92,7 +92,7 @@ def test_too_many_columns_of_sparse_rows_are_refused():
     from scipy.sparse import random as random_sparse
 
     X = random_sparse(40, 20000, density=0.01, format="csr", random_state=0, dtype=np.float32)
-    with pytest.raises(InputError, match="20000 are too many; train newton, svrg or csvrg"):
+    with pytest.raises(InputError, match="20000 columns are too many; train newton, svrg or csvrg"):
         Classifier().fit(X, np.arange(40) % 2)
 
 
@@ -207,10 +207,10 @@ def test_a_resumed_run_makes_again_what_is_damaged(damage, has_test, stored, tmp
         with pytest.raises(Interrupted):
             run(False)
     damage(tmp_path / "m", f"{done[0]}")
-    # of an equal model of this process
-    monkeypatch.setattr(basis, "_kept", None)
+    # forget the equal model of this process
+    monkeypatch.setattr(buckets, "_kept", None)
     resumed = run(True)
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "_kept", None)
     np.testing.assert_array_equal(resumed.machines_, model.machines_)
     assert [line["stage"] for line in read(tmp_path / "m" / "metrics.jsonl")] == [0, 1, 2]
     X = data.train[:100]

@@ -1,4 +1,4 @@
-"""Prediction by machines in cells that no process keeps: rows go to their buckets, predictions come back."""
+"""Prediction with cells too large to keep: rows are routed to buckets, and predictions back."""
 
 import tracemalloc
 from collections import Counter
@@ -21,7 +21,7 @@ from distkern.estimators.loading import load_model
 from distkern.maths.bases import routing
 from distkern.maths.bases.placed import PlacedSizes
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
-from distkern.solvers._cells import basis, layout
+from distkern.solvers._cells import buckets, layout
 from runs import evaluate, plan, train
 
 KINDS = ("two classes", "several classes", "real targets")
@@ -35,7 +35,7 @@ def rows(n_rows=600):
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
-    """A data set, a saved model and its decision values when it is kept, by kind."""
+    """Return a data set, a saved model, and the decision values of the kept model, by kind."""
     folder, found = tmp_path_factory.mktemp("routed"), {}
     X, y = rows()
     given = {"search": None, "max_cell_rows": 100, "random_state": 0}
@@ -60,8 +60,8 @@ def fitted(tmp_path_factory):
 
 @pytest.fixture
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
-    monkeypatch.setattr(basis, "_kept", None)
+    monkeypatch.setattr(buckets, "KEPT_BYTES", 1)
+    monkeypatch.setattr(buckets, "_kept", None)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kep
         return load(self, number)
 
     monkeypatch.setattr(StoredParts, "load", counted)
-    # all rows of a place at a time, and those of a block
+    # all rows of a place at a time, or those of a block
     for name, most in (("all", 2**24), ("few", 1)):
         monkeypatch.setattr(routing, "_PART_BYTES", most)
         out = tmp_path / f"{name}.npy"
@@ -89,7 +89,7 @@ def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kep
             assert set(loaded.values()) == {1}
     np.testing.assert_allclose(found["all"], expected, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(found["few"], expected, rtol=1e-4, atol=1e-4)
-    # nothing is left of the rows that were moved
+    # moved rows are deleted
     assert {file.name for file in tmp_path.iterdir()} == {"all.npy", "few.npy"}
     measured = evaluate(load_model(folder), data.train)
     assert measured.keys() == figures.keys()
@@ -137,7 +137,7 @@ def test_a_place_is_asked_about_few_rows_at_a_time():
     counts = np.array([[2, 0, 9], [2, 0, 9], [2, 1, 0], [2, 0, 0]])
     wanted = [(0, range(2)), (0, range(2, 4)), (1, range(2, 3)), (2, range(1)), (2, range(1, 2))]
     assert routing.asked(counts, 3, 4) == wanted
-    # one after the other, and in any number
+    # in order and in any number
     counts = np.random.default_rng(0).integers(0, 4, (40, 7)) * np.array([0, 1, 1, 1, 1, 1, 1])
     found = routing.asked(iter(counts), 7, 9)
     assert found == sorted(found, key=lambda item: (item[0], item[1].start))
@@ -151,7 +151,7 @@ def test_a_place_is_asked_about_few_rows_at_a_time():
 
 
 class Counted:
-    """A store of many parts, each of which has a row in every hundredth place, of which nothing is kept."""
+    """A store that computes the offsets of many parts, each with a row in every hundredth place."""
 
     def __init__(self, n_places):
         self.n_places, self.read = n_places, 0
@@ -162,7 +162,7 @@ class Counted:
 
 
 def test_counts_of_parts_and_places_are_not_held_together():
-    """With 10^9 rows and 60,000 places they would be gigabytes."""
+    """With 10^9 rows and 60,000 places they would take gigabytes."""
     n_parts, n_places = 500, 5000
     sizes = PlacedSizes(1, n_places, 4, 2**20, 2**20, np.dtype(np.float32))
     few, many = (routing.Routing(sizes, (2**17,) * n, "test").planned[0] for n in (10, 1000))
@@ -178,7 +178,7 @@ def test_counts_of_parts_and_places_are_not_held_together():
     tracemalloc.stop()
     assert store.read == 2 * n_parts
     assert len(saying.items) == n_places
-    # all counts of all parts are 20 MB
+    # the counts of all parts would take 20 MB
     assert taken < few.cost.driver_bytes + 300 * n_places < 8 * n_parts * n_places / 5
 
 
@@ -191,7 +191,7 @@ def test_lazy_predictions_of_a_split_read_every_place_once(kind, fitted, nothing
         name = "predict" if kind == "real targets" else "decision_function"
         lazy = getattr(model, name)(data.train)
         assert (lazy.shape, lazy.numblocks[0]) == (expected.shape, data.train.n_blocks)
-        # what has been found stays, whatever is made of it
+        # answers are shared by everything computed from them
         half, lazy = lazy[: len(expected) // 2] + 1, None
         np.testing.assert_allclose(half.compute() - 1, expected[: len(expected) // 2], atol=1e-5)
         assert set(loaded.values()) == {1}
@@ -249,7 +249,7 @@ def test_sparse_rows_of_files_are_written_out_a_few_at_a_time(monkeypatch):
 def test_held_out_rows_are_moved_while_training(fitted, tmp_path, monkeypatch):
     data, folder, _, _ = fitted["two classes"]
     expected = load_model(folder).history_[-1]["test_error"]
-    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
+    monkeypatch.setattr(buckets, "KEPT_BYTES", 1)
     monkeypatch.setattr(layout, "KEPT_BYTES", 1)
     given = {"search": None, "max_cell_rows": 100, "random_state": 0, "probability": False}
     planned = [step.name for step in plan(CellClassifier(**given), data.train, test=data.test).passes]

@@ -1,4 +1,6 @@
-"""What machines in cells choose by themselves, and what they leave alone."""
+"""Settings that cells choose, and settings that are given."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,13 +10,13 @@ from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.drive import Driver
 from distkern.estimators.arena import Arena
-from distkern.estimators.cells import CellClassifier
+from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.estimators.loading import load_model
 from runs import plan, solver_of, train
 
 
 def noisy_columns(n_rows, seed=0):
-    """Two columns that matter, of very different sizes, and six that do not."""
+    """Return two informative columns on different scales and six of noise."""
     X = np.random.default_rng(seed).normal(size=(n_rows, 8))
     y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
     return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
@@ -65,13 +67,13 @@ def test_what_is_given_is_not_searched():
     # exp(-|x - y| / width), where the rule's width is that of exp(-|x|^2 / width^2)
     assert model.gamma_ * model.places_.map.width == pytest.approx(2.0, rel=1e-9)
     with pytest.raises(
-        InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
+        InputError, match=r"gamma: 2\.0 cannot be given for rows mapped as the search chooses; set search to"
     ):
         CellClassifier(gamma=2.0).fit(X, y)
 
 
 def test_each_part_of_the_search_space_is_open_or_given():
-    """Maps by what is given of them, kernels by theirs; one value each is no search."""
+    """Given values restrict maps and kernels; single values need no search."""
     cells = solver_of(CellClassifier(scale="standard", search="quick"))
     assert {one.transform for one in cells.space.maps(8)} == {"standard"}
     assert {one.metric for one in cells.space.maps(8)} > {"none", "diagonal"}
@@ -95,12 +97,12 @@ def test_the_search_is_made_once_for_a_plan_and_its_run(tmp_path, monkeypatch):
     monkeypatch.setattr(Arena, "exact", counted)
     model = CellClassifier(search="quick", random_state=0)
     train(model, data.train, scheduler="synchronous")
-    # what the plan of a run has found serves the run
+    # the run uses the search of its plan
     assert len(calls) == 1
     planned = plan(model, data.train)
     assert planned.driver_bytes >= model.recipe().choosing_bytes(model.recipe().data_of(data.train))
     assert model.history_[-1]["search_score"] == calls[0].score
-    # of a map with a metric, the width is one of distances in its coordinates
+    # with a metric, the width refers to distances in its coordinates
     mapping = model.places_.map
     assert calls[0].kernel.over(mapping).gamma == pytest.approx(model.gamma_)
     calls.clear()
@@ -121,18 +123,71 @@ def test_a_metric_and_a_transform_without_a_search():
 
 
 @pytest.mark.slow
-def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
-    """Waves that a sample of the rows is too thin to show."""
+def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path, monkeypatch):
+    """Waves too fine for a sample of the rows."""
     generator = np.random.default_rng(0)
     X = generator.random((40000, 2)).astype(np.float32)
-    y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
+    y = (np.sin(90 * X[:, 0]) * np.sin(90 * X[:, 1]) > 0).astype(int)
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
     model = CellClassifier(search="quick", max_cell_rows=1000, random_state=0)
     names = [step.name for step in plan(model, data.train, test=data.test).passes if step.name != "metric"]
     assert names == ["sample", "count", "move", "solve", "calibrate", "calibrate rarest", "held-out"]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
-    given = {"gamma": "median", "C": 10.0, "scale": "none", "metric": None}
-    plain = CellClassifier(search=None, max_cell_rows=1000, random_state=0, **given).fit(data.train)
-    assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005
     again = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)
     np.testing.assert_array_equal(model.machines_, again.machines_)
+    monkeypatch.setattr(Arena, "_around", lambda *_: [])
+    thin = CellClassifier(search="quick", max_cell_rows=1000, random_state=0).fit(data.train)
+    assert 1 - model.history_[-1]["test_error"] > thin.score(data.test) + 0.002
+    assert model.history_[-1]["search_score"] < 0.5 * thin.history_[-1]["search_score"]
+
+
+def sines(n_rows=600):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n_rows, 4)).astype(np.float32)
+    return X, np.sin(X[:, 0]) + 0.5 * X[:, 1]
+
+
+@pytest.mark.slow
+def test_the_choice_and_what_it_gained_are_said():
+    X, f = sines()
+    model = CellClassifier(
+        search="quick", scale="ranks", metric="diagonal", C=3.0, kernel="rbf", random_state=0
+    )
+    last = model.fit(X, f > 0).history_[-1]
+    width = 1.0 / np.sqrt(model.gamma_) / model.places_.map.width
+    assert last["notes"][:2] == [
+        f"chosen: ranks, diagonal metric, exp(-g|x-y|^2), width {width:.3g} medians, C 3",
+        f"held-out log loss {last['search_score']:.3g}",
+    ]
+    real = CellRegressor(search="quick", metric=None, gamma="median", random_state=0).fit(X, f).history_[-1]
+    assert "no metric" in real["notes"][0]
+    assert "width 1.41 medians" in real["notes"][0]
+    assert real["notes"][1].startswith("held-out squared error ")
+    assert real["notes"][1].endswith(" % of the variance")
+    assert max(map(len, real["notes"] + last["notes"])) <= 80
+    alone = CellClassifier(search=None, random_state=0).fit(X, f > 0)
+    assert alone.history_[-1]["notes"] == [f"1 cell, with {alone.n_support_} support vectors"]
+    assert "notes" not in alone.history_[0]
+    several = CellClassifier(search=None, max_cell_rows=100, random_state=0).fit(X, f > 0)
+    mean = several.n_support_ / several.n_cells_
+    told = f"{several.n_cells_} cells, with {mean:.0f} support vectors on average"
+    assert several.history_[-1]["notes"] == [told]
+
+
+def test_without_a_metric_no_column_has_a_weight_in_it():
+    X, f = sines(200)
+    fit = partial(CellRegressor, search=None, scale="standard", random_state=0)
+    assert not hasattr(fit(metric=None).fit(X, f), "metric_importances_")
+    found = fit(metric="diagonal").fit(X, f).metric_importances_
+    assert found.shape == (4,)
+    assert found.sum() == pytest.approx(1.0)
+    assert not hasattr(fit(), "metric_importances_")
+
+
+def test_weights_in_a_metric_do_not_depend_on_the_unit_of_a_column():
+    X, f = sines(300)
+    fit = partial(CellRegressor, search=None, metric="full", scale="standard", random_state=0)
+    one, other = (fit().fit(X * np.float32(units), f).metric_importances_ for units in (1, [1, 8, 1, 1024]))
+    # the order of rows depends on their values in the given units
+    np.testing.assert_allclose(one, other, rtol=1e-2, atol=1e-4)
+    assert one[:2].min() > 3 * one[2:].max()

@@ -19,6 +19,8 @@ METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
 #: most multiplications for the gradients of one round, which limits the rows whose gradients are averaged
 _MULTIPLICATIONS = 2e10
+#: numbers of a row for all outputs that are summed together, unless those of one output are more
+_COLUMNS = 512
 
 
 def gradient_sum(
@@ -45,7 +47,10 @@ def gradient_sum(
     exact = rows.astype(np.float64)
     exact -= exact.mean(axis=0)
     distances = _Distances(times(exact, root(metric)))
-    points = exact.astype(np.float32)
+    n_features = rows.shape[1]
+    # the column of ones sums the weights of pairs
+    points = np.ones((len(rows), n_features + 1), np.float32)
+    points[:, :-1] = exact
     del exact
     width = distances.median()
     kernel = SymmetricTiles(len(rows), np.float32)
@@ -56,37 +61,42 @@ def gradient_sum(
             kernel.tile(number, place)[:] = distances.similarities(between, width)
     coefficients = solve_ridge_iteratively(kernel, targets, ridge)
     n_outputs = targets.shape[1]
-    n_features = rows.shape[1]
     n_gradients = count_gradients(len(rows), n_features, n_outputs)
+    # the strips of the rows with gradients have all their pairs, each once
+    for number in range(-(-n_gradients // TILE)):
+        for place in range(number, len(tiles)):
+            _to_slopes(kernel.tile(number, place))
+    at_once = max(1, _COLUMNS // (n_features + 1))
     total = np.zeros(n_features if is_diagonal else (n_features, n_features))
     for number, start in enumerate(range(0, n_gradients, TILE)):
         tile = slice(start, min(start + TILE, n_gradients))
-        pulled: Floats = scratch("pulled", (n_outputs, tile.stop - start, n_features), np.float32)
+        pulled: Floats = scratch("pulled", (tile.stop - start, n_outputs, n_features + 1), np.float32)
         pulled[:] = 0.0
-        sums = np.zeros((n_outputs, tile.stop - start, 1), np.float32)
         for place, others in enumerate(tiles):
-            slopes = _slopes(kernel.tile(number, place)[: tile.stop - start])
-            for output in range(n_outputs):
-                pulls = scratch("pulls", slopes.shape, slopes.dtype)
-                apply(np.multiply, slopes, coefficients[others, output], into=pulls)
-                pulled[output] += pulls @ points[others]
-                sums[output, :, 0] += pulls.sum(axis=1)
+            slopes = kernel.tile(number, place)[: tile.stop - start]
+            # one product serves several outputs
+            for first in range(0, n_outputs, at_once):
+                some = slice(first, min(first + at_once, n_outputs))
+                shape = slopes.shape[1], some.stop - first, n_features + 1
+                weighted = scratch("weighted", shape, np.float32)
+                apply(np.multiply, points[others, None], coefficients[others, some, None], into=weighted)
+                pulled[:, some] += (slopes @ weighted.reshape(len(weighted), -1)).reshape(-1, *shape[1:])
         for output in range(n_outputs):
-            gradients = pulled[output] - sums[output] * points[tile]
-            gradients = times(gradients.astype(np.float64), metric) / width**2
+            pulls = pulled[:, output, :-1] - pulled[:, output, -1:] * points[tile, :-1]
+            gradients = times(pulls.astype(np.float64), metric) / width**2
             total += np.einsum("ij,ij->j", gradients, gradients) if is_diagonal else gradients.T @ gradients
     return total
 
 
-def _slopes(values: Floats) -> Floats:
-    """Return K b / D, with D recovered from K = exp(-D / b); 0 for coinciding rows."""
+def _to_slopes(values: Floats) -> None:
+    """Replace K by K b / D, with D recovered from K = exp(-D / b), and by 0 for coinciding rows."""
     slopes: Floats = scratch("slopes", values.shape, values.dtype)
     with np.errstate(divide="ignore"):
         apply(np.log, values, into=slopes)
     # the gradient has no direction between coinciding rows
     slopes[slopes >= -1e-6] = -np.inf
-    apply(np.divide, values, slopes, into=slopes)
-    return apply(np.negative, slopes, into=slopes)
+    apply(np.divide, values, slopes, into=values)
+    apply(np.negative, values, into=values)
 
 
 def count_gradients(n_rows: int, n_features: int, n_outputs: int) -> int:
@@ -161,12 +171,13 @@ def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKin
     # M, a copy, twice as much workspace, and the eigenvectors; the memory of pairs is kept
     rooted = rows + pairs + 5 * square
     # distances in double precision and their temporaries, and the gradient sums of each output
-    tile = TILE * (32 * TILE + (4 * n_outputs + 40) * n_features)
+    weighted = 4 * TILE * max(_COLUMNS, n_features + 1)
+    tile = TILE * (32 * TILE + (4 * n_outputs + 40) * (n_features + 1)) + 2 * weighted
     # mapped rows, and centred ones in single precision; M, the sum, and its next term; solving reuses the
     # memory of the previous round's tiles
-    kept = TILE * (24 * TILE + 4 * n_outputs * n_features)
+    kept = TILE * (24 * TILE + 4 * n_outputs * (n_features + 1)) + weighted
     solved = kept + iterating_bytes(n_rows, n_outputs)
-    summed = rows + rows // 2 + pairs + max(tile, solved) + 8 * n_rows * n_outputs + 3 * square
+    summed = rows + rows // 2 + 4 * n_rows + pairs + max(tile, solved) + 8 * n_rows * n_outputs + 3 * square
     return max(rooted, summed, 2 * rows + rows // 2 + square)
 
 

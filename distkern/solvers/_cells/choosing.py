@@ -1,53 +1,184 @@
-"""The map, the kernel, its width and C of a run: as they are given, or as a search before the run has found.
+"""What the machines of all cells share: the map of the rows, the kernel, its width and C.
 
-The search is that of :func:`distkern.choose.ladder.choose_exact`, over a sample and rows around some of it.
+Each is given, or chosen by a search before the run (:func:`distkern.choose.ladder.choose_exact`). A pass
+samples rows, from which the map is learned and the width computed.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.choose.folds import TriedMachine
 from distkern.choose.machines import Kernel
 from distkern.choose.rungs import KERNELS, maps_of
 from distkern.core.held_out import keys_of, order_of_keys
+from distkern.core.rng import Purpose, stream
 from distkern.core.stores import ArrayStore
-from distkern.core.types import Block
+from distkern.core.tiles import release
+from distkern.core.types import Array, Block, Floats
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
-from distkern.maths.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
+from distkern.maths.kernels.bandwidth import (
+    gamma_from_width,
+    median_width,
+    moments,
+    parse_rule,
+    scale_width,
+    width_from_gamma,
+)
 from distkern.maths.kernels.base import AbstractScaledKernel
-from distkern.maths.losses.conjugate import AbstractDualLoss
-from distkern.maths.maps.mapping import MapChoice, RowMap, as_rows, map_from_arrays
-from distkern.maths.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
-from distkern.passes import Outline
-from distkern.solvers._cells.layout import CellLayout
-from distkern.solvers._cells.place import CellSample, centred
-from distkern.solvers._cells.trials import MapSample
+from distkern.maths.maps.mapping import (
+    MapChoice,
+    RowMap,
+    as_rows,
+    fitting_bytes,
+    map_from_arrays,
+    map_to_arrays,
+)
+from distkern.maths.maps.metric import METRIC_ROWS, METRICS, MORE_METRIC_ROWS, MetricKind
+from distkern.maths.maps.transform import N_QUANTILES, Transform
+from distkern.passes import Cost, Each, Outline, Reduce
+from distkern.solvers._cells.layout import MIB, CellLayout, sums_of_zero
+from distkern.solvers._cells.tree import Places, dense_rows, places_from_arrays
 from distkern.solvers.base import Steps
+from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 
-#: C and rounds of a metric where they are neither given nor searched
+#: first index of the streams of the sample
+_SAMPLE = 6
+#: C and rounds of a metric if neither given nor searched
 _COST, _METRIC_ROUNDS = 10.0, 3
-#: columns up to which metrics are whole matrices
+#: columns up to which metrics are full matrices
 _FULL_COLUMNS = 1024
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """The operand of :func:`sample_block`: ``size`` rows of all, and of a block its share of them."""
+
+    risk: Risk
+    offsets: NDArray[np.int64]
+    size: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class CellSample:
+    """Sampled rows of some blocks, dense and with weights, and the sums of the model 0 over all rows."""
+
+    rows: Block
+    sums: Sums
+
+    @staticmethod
+    def add(first: CellSample, second: CellSample) -> CellSample:
+        """Join the samples of earlier and of later blocks."""
+        return CellSample(Block.joined([first.rows, second.rows]), Sums.add(first.sums, second.sums))
+
+
+def sample_block(block: Block, operand: Sampling) -> CellSample:
+    """Sample rows of a block."""
+    ends = operand.offsets[block.index : block.index + 2] * operand.size // operand.offsets[-1]
+    order = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
+    sample = block.take(np.sort(order[: int(ends[1] - ends[0])]))
+    return CellSample(dense_rows(sample), sums_of_zero(block, operand.risk))
+
+
+def sampling(layout: CellLayout, risk: Risk | None = None) -> Reduce[CellSample]:
+    """Return the pass that samples rows and sums the losses of the model 0."""
+    problem, rows = layout.problem, layout.sample_rows
+    operand = None
+    if risk is not None:
+        ends = np.concatenate([[0], np.cumsum(problem.block_rows)])
+        operand = Sampling(risk, ends, rows, problem.seed)
+    row_bytes = problem.n_features * problem.dtype.itemsize + problem.beside_bytes
+    # waiting results count the shuffled sample and its coordinates; in double precision it is centred, or
+    # some of its rows are transformed here
+    is_fitted = layout.map.metric == "none"
+    exact = problem.n_features * (3 * (layout.rows_of_map(METRIC_ROWS) + N_QUANTILES) if is_fitted else rows)
+    cost = Cost().holding(
+        task={"rows of a block": (max(problem.block_rows), row_bytes + 64 * problem.n_outputs)},
+        joined={"the sample": (rows, row_bytes)},
+        driver={"in double precision": (exact, 8), "scores": (3, rows, problem.n_outputs, 8)},
+    )
+    return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
+
+
+@dataclass(frozen=True)
+class ShuffledSample:
+    """Rows of the sample in the order of :func:`~distkern.core.held_out.order_of_keys`, as an operand.
+
+    Attributes
+    ----------
+    rows : (n, d)
+    targets : (n, k): -1 and +1, or standardised real numbers
+    weights : (n,), without class weights
+    mean_weight : with class weights
+    """
+
+    rows: Floats
+    targets: Array
+    weights: Array
+    mean_weight: float
+
+    @classmethod
+    def of(cls, risk: Risk, sample: CellSample, seed: int) -> ShuffledSample:
+        """Return the shuffled sample with the targets of the risk."""
+        codes = None if risk.is_real else sample.rows.targets
+        rows = sample.rows.take(order_of_keys(keys_of(sample.rows), codes, seed))
+        weights, targets = risk.repeats(rows), risk.targets(rows).astype(np.float64)
+        mean = 1.0 if weights is None else float(weights.mean()) or 1.0
+        return cls(np.asarray(rows.features), targets, np.asarray(rows.weights), mean)
+
+    def fit(self, choice: MapChoice, most: int) -> RowMap:
+        """Learn a map from at most ``most`` rows."""
+        part = as_rows(self.weights, most)
+        return RowMap.fit(choice, self.rows[part], self.targets[part])
+
+    def centred(self) -> RowMap:
+        """Return the map that only subtracts the mean."""
+        shares = self.weights / self.weights.sum()
+        mean = shares @ self.rows
+        ones = np.ones(len(mean))
+        return RowMap(Transform("none", mean, ones), ones, 1.0, shares @ np.square(self.rows - mean))
+
+
+def learn_map(
+    item: MapChoice, _: Iterator[Block], operand: ShuffledSample
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Learn a map and return its arrays."""
+    arrays = map_to_arrays(operand.fit(item, MORE_METRIC_ROWS))
+    release()
+    return {}, arrays
+
+
+def learning(layout: CellLayout, sample: ShuffledSample | None = None) -> Each:
+    """Return the pass that learns the metric in a task."""
+    sizes = layout.rows_of_map(MORE_METRIC_ROWS), layout.problem.n_features, layout.problem.n_outputs
+    workspace, map_bytes = fitting_bytes(layout.map, *sizes), layout.map_bytes
+    # mapped rows exist beside the unmapped ones
+    cost = layout.cost(workspace, MIB + map_bytes, sample=True, driver=2 * map_bytes)
+    store = None if sample is None else layout.store("metric")
+    cost = replace(cost, solves=True)
+    return Each("metric", learn_map, [layout.map], store, operand=sample, record_bytes=512, cost=cost)
+
+
+@dataclass(frozen=True)
 class Chosen:
-    """What the machines of all cells have in common.
+    """What the machines of all cells share.
 
     Attributes
     ----------
     map : of the rows
-    kernel : its name, and its parameters but for gamma
+    kernel : its name and its parameters without gamma
     gamma, cost : of the kernel over mapped rows, and C
-    score : on held-out rows: log loss, or squared error over that of the mean; NaN where nothing was searched
-    metric : its kind
+    score : on held-out rows: log loss, or squared error as a share of the variance; NaN without a search
+    metric : the kind of metric
     """
 
     map: RowMap
@@ -60,9 +191,9 @@ class Chosen:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What the user has said; "auto" of what is to be chosen, and no kernel if that is.
+    """The given values, "auto" for those to be chosen; ``kernel`` is None if it is.
 
-    ``found`` is what the search before the run has chosen; None: nothing was searched.
+    ``found`` is the result of the search before the run; None if nothing was searched.
     """
 
     kernel: KernelChoice | None
@@ -75,18 +206,18 @@ class SearchSpace:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels to choose from, with the width that is given, or one median of the distances."""
+        """The kernels to choose from, with the given width, or one median of the distances."""
         if self.kernel is None:
             kinds: tuple[Kernel, ...] = KERNELS
         else:
             kinds = (Kernel(self.kernel.kind.name, 1.0, tuple(self.kernel.parameters.items())),)
         if not isinstance(self.gamma, str) or not self.gamma.startswith("median"):
             return kinds
-        # a rule's width is that of exp(-|x|^2 / width^2) at the median distance
+        # the width of a rule is that of exp(-|x|^2 / width^2) at the median distance
         return tuple(replace(kind, width=math.sqrt(2.0) / parse_rule(self.gamma)[1]) for kind in kinds)
 
     def maps(self, n_features: int) -> tuple[MapChoice, ...]:
-        """The maps to choose from, the simplest first."""
+        """Return the maps to choose from, the simplest first."""
         if self.search is None:
             return (self.map_choice,)
         known = maps_of(n_features, _FULL_COLUMNS)
@@ -102,92 +233,167 @@ class SearchSpace:
 
     @property
     def map_choice(self) -> MapChoice:
-        """The map of the rows: as it was found, or where none is searched."""
+        """The found map, or the one without a search."""
         if self.found is not None:
-            return _learned_longer(self.found.setting.map)
-        transform: Any = "none" if self.scale == "auto" else self.scale
-        metric: Any = "none" if self.metric in (None, "auto") else self.metric
-        return _learned_longer(MapChoice(transform, metric))
+            choice = self.found.setting.map
+        else:
+            transform: Any = "none" if self.scale == "auto" else self.scale
+            metric: Any = "none" if self.metric in (None, "auto") else self.metric
+            choice = MapChoice(transform, metric)
+        # further rounds of a full matrix would overfit few rows
+        return replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
 
     def is_open(self, n_features: int) -> bool:
-        """Whether anything is to be chosen."""
+        """Return whether there is anything to search."""
         if self.search is None:
             return False
         is_single = len(self.kernels) == 1 and len(self.maps(n_features)) == 1
         return not is_single or self.gamma == "auto" or self.C == "auto"
 
-    def choose(self, layout: CellLayout, risk: Risk, sample: CellSample) -> Steps[Chosen]:
-        """The map of the rows, learned from a sample of them, and what goes with it."""
-        sampled = _sampled(risk, sample, layout.problem.seed)
-        mapping = yield from self._map(layout, sampled)
-        if self.found is None:
-            return self._as_given(sampled, mapping)
-        return _as_found(self.found, sampled, mapping)
-
     def outline(self, layout: CellLayout) -> list[Outline]:
-        """The pass that learns a metric, if there is one."""
-        if self.map_choice.metric == "none":
-            return []
-        return [Outline(layout.learning([self.map_choice], MORE_METRIC_ROWS), is_before=True)]
+        """Return the pass that learns a metric, if there is one."""
+        return [] if layout.map.metric == "none" else [Outline(learning(layout), is_before=True)]
 
-    def _map(self, layout: CellLayout, sampled: MapSample) -> Steps[RowMap]:
-        choice = self.map_choice
+    def choose(self, layout: CellLayout, risk: Risk, sample: CellSample) -> Steps[Chosen]:
+        """Learn the map from a sample of the rows, and return all that cells share."""
+        shuffled = ShuffledSample.of(risk, sample, layout.problem.seed)
+        choice = layout.map
         if choice.metric != "none":
-            step = layout.learning([choice], MORE_METRIC_ROWS, sampled)
+            step = learning(layout, shuffled)
             yield step
-            return map_from_arrays(cast(ArrayStore, step.store).load(0))
-        if choice.transform == "none" and self.found is None:
-            return centred(sampled.rows, sampled.given_weights)
-        part = as_rows(sampled.given_weights, METRIC_ROWS)
-        return RowMap.fit(choice, sampled.rows[part], sampled.targets[part])
+            mapping = map_from_arrays(cast(ArrayStore, step.store).load(0))
+        elif choice.transform == "none" and self.found is None:
+            mapping = shuffled.centred()
+        else:
+            mapping = shuffled.fit(choice, METRIC_ROWS)
+        if self.found is None:
+            return self._given(shuffled, mapping)
+        kernel = self.found.kernel.over(mapping)
+        assert isinstance(kernel, AbstractScaledKernel)
+        # ridges are for rows with mean weight 1
+        cost = 1.0 / (self.found.setting.ridge * shuffled.mean_weight)
+        return Chosen(mapping, self.found.kernel, float(kernel.gamma), cost, self.found.score, choice.metric)
 
-    def _as_given(self, sampled: MapSample, mapping: RowMap) -> Chosen:
+    def _given(self, sample: ShuffledSample, mapping: RowMap) -> Chosen:
         choice, kernel = self.map_choice, self.kernels[0]
         cost = _COST if isinstance(self.C, str) else self.C
         rule = "median" if self.gamma == "auto" else self.gamma
         if not isinstance(rule, str):
             return Chosen(mapping, kernel, float(rule), cost, metric=choice.metric)
-        mapped, n_features = mapping.apply(sampled.rows), sampled.rows.shape[1]
+        mapped, n_features = mapping.apply(sample.rows), sample.rows.shape[1]
         if parse_rule(rule)[0] == "median":
             width = median_width(mapped)
         else:
-            # rows that are only centred are shifted back, for the spread of the original numbers
+            # centred rows are shifted back to get the spread of the original numbers
             mean = mapping.transform.shift if choice.transform == choice.metric == "none" else 0.0
-            width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
+            width = scale_width(moments(mapped + mean, sample.weights), n_features)
         gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)
         return Chosen(mapping, kernel, gamma, cost, metric=choice.metric)
 
 
-def _learned_longer(choice: MapChoice) -> MapChoice:
-    # whole matrices fit few rows too closely in more rounds
-    return replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
+@dataclass(frozen=True)
+class Settled:
+    """The chosen values of all machines: the kernel's number in the search space, gamma and C."""
+
+    kernel: int
+    gamma: float
+    cost: float
 
 
-def _as_found(found: TriedMachine, sampled: MapSample, mapping: RowMap) -> Chosen:
-    kernel = found.kernel.over(mapping)
-    assert isinstance(kernel, AbstractScaledKernel)
-    # ridges are of rows whose mean weight is 1
-    cost = 1.0 / (found.setting.ridge * (float(sampled.weights.mean()) or 1.0))
-    metric = found.setting.map.metric
-    return Chosen(mapping, found.kernel, float(kernel.gamma), cost, found.score, metric)
+@dataclass(frozen=True)
+class CellsState:
+    """The state after a stage.
+
+    Attributes
+    ----------
+    stage : 0 sampled, 1 moved, 2 solved
+    center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
+    kernel : its number in the search space
+    gamma : of the kernel, over the coordinates
+    cost : C
+    transform ... bucket_of_leaf : of the :class:`~distkern.solvers._cells.tree.Places`
+    metric : the number of its kind
+    search_score : see :class:`Chosen`
+    rows_of_bucket : (n_buckets,), upper bounds
+    machines : (n_buckets, 32) fingerprints of the buckets' machines
+    bucket_bytes : of the largest bucket's machines
+    regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
+    gap : upper bound on the objective minus its minimum, from the duality gaps of all machines
+    held_out : (2,) score of the machines on held-out rows and its standard error: log loss, or squared error
+        in squared units of the target; NaN if not measured
+    sigmoids : (n_outputs, 3), see :class:`~distkern.solvers._cells.calibrating.Sigmoids`
+    """
+
+    stage: int
+    objective: float
+    train_error: float
+    test_error: float | None
+    absolute_errors: Array
+    center: Array
+    target_scale: float
+    variances: Array
+    kernel: int
+    gamma: float
+    cost: float
+    transform: NDArray[np.int64]
+    shift: Array
+    factor: Array
+    quantiles: Array
+    factors: Array
+    width: Array
+    column_variances: Array
+    directions: NDArray[np.float32]
+    thresholds: NDArray[np.float32]
+    margins: NDArray[np.float32]
+    children: NDArray[np.int32]
+    bucket_of_leaf: NDArray[np.int32]
+    rows_of_bucket: NDArray[np.int64]
+    machines: NDArray[np.uint8]
+    search_score: float = math.nan
+    metric: int = 0
+    bucket_bytes: int = 0
+    regulariser: float = 0.0
+    model_size: int = 0
+    n_cells: int = 0
+    n_unsolved: int = 0
+    gap: float = 0.0
+    held_out: Array = field(default_factory=lambda: np.full(2, math.nan))
+    sigmoids: Array = field(default_factory=lambda: np.zeros((0, 3)))
+
+    @property
+    def places(self) -> Places:
+        """Finds the bucket of a row."""
+        return places_from_arrays(vars(self))
+
+    @property
+    def settled(self) -> Settled:
+        """The chosen values."""
+        return Settled(self.kernel, self.gamma, self.cost)
 
 
-def _sampled(risk: Risk, sample: CellSample, seed: int) -> MapSample:
-    """The rows of the sample in a stratified order, with the targets and weights of the risk."""
-    given = Block(sample.features, sample.targets, sample.weights, group_keys=sample.group_keys)
-    keys = keys_of(given)
-    codes = None if risk.is_real else sample.targets
-    rows = given.take(order_of_keys(keys, codes, seed))
-    assert rows.targets is not None
-    assert rows.weights is not None
-    weights = risk.repeats(rows)
-    assert isinstance(risk.loss, AbstractDualLoss)
-    return MapSample(
-        np.asarray(rows.features),
-        risk.targets(rows).astype(np.float64),
-        np.ones(rows.n_rows) if weights is None else weights,
-        risk.loss,
-        seed,
-        np.asarray(rows.weights),
-        rows.group_keys,
+_FORMULAS = dict(zip(KERNELS, ("exp(-g|x-y|)", "exp(-g|x-y|^2)", "exp(-g|x-y|_1)"), strict=True))
+
+
+def notes_of(state: CellsState, kernel: Kernel, *, is_real: bool) -> tuple[str, ...]:
+    """Return lines of at most 80 characters about the search, if there was one, and the solved machines."""
+    solved: tuple[str, ...] = ()
+    if state.stage == 2 and state.n_cells == 1:
+        solved = (f"1 cell, with {state.model_size:,} support vectors",)
+    elif state.stage == 2:
+        mean = state.model_size / max(state.n_cells, 1)
+        solved = (f"{state.n_cells:,} cells, with {mean:,.0f} support vectors on average",)
+    if math.isnan(state.search_score):
+        return solved
+    mapping, kind = state.places.map, find_kernel(kernel.name)
+    assert issubclass(kind, AbstractScaledKernel)
+    width = width_from_gamma(kind, state.gamma, len(mapping.factors)) / mapping.width
+    transform = {"none": "unscaled"}.get(mapping.transform.kind, mapping.transform.kind)
+    metric = f"{METRICS[state.metric]} metric" if state.metric else "no metric"
+    formula = _FORMULAS.get(replace(kernel, width=1.0), kernel.name)
+    score = f"{100 * state.search_score:.3g} %" if is_real else f"{state.search_score:.3g}"
+    name, unit = ("squared error", " of the variance") if is_real else ("log loss", "")
+    return (
+        f"chosen: {transform}, {metric}, {formula}, width {width:.3g} medians, C {state.cost:.3g}",
+        f"held-out {name} {score}{unit}",
+        *solved,
     )

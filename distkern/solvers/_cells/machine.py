@@ -1,47 +1,50 @@
-"""One cell's machine: its kernel matrix, its exact solution, its predictions."""
+"""One cell's machine: its kernel matrix, its exact solution and its predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.held_out import groups_of, row_keys
 from distkern.core.ridge import solve_ridge
-from distkern.core.rng import Purpose, stream
 from distkern.core.tiles import scratch
 from distkern.core.types import Array, Floats
-from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel, Powers
+from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
+from distkern.maths.losses.classes import SquaredHinge
 from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
-from distkern.solvers._cells.newton import TILE_ROWS
 
-#: numbers of a tile of kernel values, rows and columns of one of all pairs, and numbers of rows that are
-#: converted
+if TYPE_CHECKING:
+    from distkern.choose.machines import SampleRows
+
+#: numbers of a tile of kernel values, rows and columns of a tile of all pairs, and numbers of rows converted
+#: at a time
 _TILE, _STRIP, _STRIP_NUMBERS = 2**20, 256, 2**18
-#: largest C s_i of equal rows that contradict each other, and of any row: the reciprocal, which is added to
-#: the diagonal of a kernel matrix, must stay above the rounding of double precision
+#: largest C s_i of equal rows with different targets, and of any row: the reciprocal is added to the diagonal
+#: of a kernel matrix and must exceed rounding in double precision
 _MOST_APART, MOST_COST = 1e4, 1e10
-#: what sums of coefficients in single precision may be off by, in units of predictions, at worst
+#: largest error of predictions from coefficients in single precision
 _ROUNDING = 1e-3
-#: share of the targets that machines of several C, which are ranked, may leave
-_RANKING_TOLERANCE = 1e-6
+#: tolerance and most sweeps of the dual solver in a search, which suffice to rank settings
+_SEARCH_TOLERANCE, _SEARCH_SWEEPS = 0.1, 40
 
 
 @dataclass(frozen=True)
 class CellSettings:
-    """What all cells have in common.
+    """Settings that all cells share.
 
     Attributes
     ----------
     kernel : of the mapped rows
     loss : with a conjugate
-    cost : C, of a row of weight 1; the objective is 1/2 f' K^-1 f + C sum_i weight_i l(f_i, y_i)
+    cost : C; the objective is 1/2 f' K^-1 f + C sum_i weight_i l(f_i, y_i)
     tolerance, most_sweeps : of the dual solver
-    double : kernels are of double precision whatever the loss; with the square loss they always are
+    double : whether kernels have double precision for every loss; for the square loss they always have
     """
 
     kernel: AbstractTileKernel
@@ -53,7 +56,7 @@ class CellSettings:
 
     @property
     def is_double(self) -> bool:
-        """Whether kernels are of double precision."""
+        """Whether kernels have double precision."""
         return self.double or self.loss.is_quadratic
 
 
@@ -64,35 +67,26 @@ class CellMachine:
     Attributes
     ----------
     rows : (n_support, d)
-    coefficients : (n_support, k), in the dtype of the rows, or float64 where these would not do; kernels are
-        then of double precision too
+    coefficients : (n_support, k), in the dtype of the rows, or float64 if that is not precise enough; kernels
+        then have double precision too
     constants : (k,) float64
     squared_norm : |w|^2, summed over the outputs
-    work : multiplications that finding it took, nearly; it does not depend on the machine's speed
-    converged : of all outputs
-    left : multiplications that it would take to converge, nearly; 0 if it has
-    primal, gap : the objective, and at least what it is above its minimum, summed over the outputs; 0 with
-        the square loss, whose solution is exact
+    converged : whether all outputs have
+    primal, gap : the objective and the duality gap, summed over the outputs; 0 for the square loss, which is
+        solved exactly
     """
 
     rows: Floats
     coefficients: Floats
     constants: Array
     squared_norm: float = 0.0
-    work: float = 0.0
     converged: bool = True
-    left: float = 0.0
     primal: float = 0.0
     gap: float = 0.0
 
     def predict(self, settings: CellSettings, rows: Floats) -> Array:
-        """f of mapped rows (n, d): (n, k) float64."""
+        """Return f at mapped rows (n, d), (n, k) float64."""
         return predict_cell(settings, self.rows, self.coefficients, self.constants, rows)
-
-    def trimmed(self) -> CellMachine:
-        """Without the rows whose coefficients are 0."""
-        support = self.coefficients.any(axis=1)
-        return replace(self, rows=self.rows[support], coefficients=self.coefficients[support])
 
 
 def solve_cell(
@@ -103,62 +97,42 @@ def solve_cell(
     seed: int,
     before: CellMachine | None = None,
 ) -> CellMachine:
-    """The exact machine of a cell's rows.
+    """Solve the machine of a cell's rows exactly.
 
-    Several outputs (one-vs-rest) share the kernel matrix, and with the square loss its factorisation. An
-    output whose targets are all equal is a constant. Real targets are centred.
+    Several outputs (one-vs-rest) share the kernel matrix, and for the square loss its factorisation. If all
+    targets of an output are equal, it is constant. Real targets are centred.
 
     Parameters
     ----------
     rows : (m, d) mapped rows
     targets : (m, k): -1 and +1, or real numbers
-    weights : (m,), or None for all ones; rows of weight 0 are left out
+    weights : (m,), or None for all ones; rows of weight 0 are dropped
     seed : of the cell
-    before : a machine of some of the rows, from whose coefficients the dual is solved on
+    before : a machine of some of the rows; the dual solver starts from its coefficients
 
     Notes
     -----
-    Equal rows count as one. The square loss is predicted in double precision where coefficients are large,
-    other losses where they are solved in it. For other losses than the square one: where equal rows have
-    different targets and cost more than 10^4 together, they are taken to cost that much there, for only the
-    ratio of their costs counts, and more would lose digits.
+    Equal rows are merged. The square loss is predicted in double precision if coefficients are large, other
+    losses if they are solved in it. If equal rows with different targets cost more than 10^4 together, other
+    losses than the square one take their cost as 10^4, since only the ratio of their costs matters and larger
+    costs lose digits.
 
     Raises
     ------
     InputError
         If C s_i of a row is more than 10^10.
     """
-    return solve_costs(settings, rows, targets, weights, seed, [settings.cost], before)[0].trimmed()
-
-
-def solve_costs(
-    settings: CellSettings,
-    rows: Floats,
-    targets: Array,
-    weights: Array | None,
-    seed: int,
-    costs_of_one: Sequence[float],
-    before: CellMachine | None = None,
-    matrices: Powers | None = None,
-) -> list[CellMachine]:
-    """The machines of :func:`solve_cell` for several C, with one kernel matrix for all.
-
-    ``matrices`` has the one that was used last, of the same rows.
-
-    The machines have the same rows, whatever their coefficients; each is started from the one before, and
-    its work is counted with that one's.
-    """
+    loss = settings.loss
     importance = np.ones(len(rows)) if weights is None else weights
-    kept = np.flatnonzero(importance > 0)
-    n_outputs, is_real = targets.shape[1], settings.loss.target_kind == "real"
+    weighted = np.flatnonzero(importance > 0)
+    n_outputs, is_real = targets.shape[1], loss.target_kind == "real"
     constants = np.zeros(n_outputs)
-    if not len(kept):
-        nothing = np.zeros((0, n_outputs), rows.dtype)
-        return [CellMachine(rows[:0], nothing, constants) for _ in costs_of_one]
-    points, targets, importance, places = merged(rows[kept], targets[kept], importance[kept])
-    if is_real and settings.loss.levels is not None:
-        # what minimises the loss, as coefficients of at most C do not get back from a few targets far away
-        pairs = zip(targets.T, settings.loss.levels, strict=True)
+    if not len(weighted):
+        return CellMachine(rows[:0], np.zeros((0, n_outputs), rows.dtype), constants)
+    points, targets, importance, places = merged(rows[weighted], targets[weighted], importance[weighted])
+    if is_real and loss.levels is not None:
+        # the minimiser of the loss: coefficients of at most C do not return from a few distant targets
+        pairs = zip(targets.T, loss.levels, strict=True)
         how: dict[str, Any] = {"method": "inverted_cdf", "weights": importance}
         constants = np.array([np.quantile(column, level, **how) for column, level in pairs])
     elif is_real:
@@ -166,58 +140,42 @@ def solve_costs(
     same = (targets == targets[0]).all(axis=0)
     constants[same] = targets[0, same]
     centred = targets - constants if is_real else targets
-    asked = np.flatnonzero(~same)
-    kernel = np.zeros((0, 0), rows.dtype)
-    if len(asked):
-        dtype = np.float64 if settings.is_double else rows.dtype
-        powers = Powers() if matrices is None else matrices
-        kernel = powers.of(settings.kernel, lambda: kernel_matrix(settings.kernel, points, dtype))
-    machines = []
+    costs = _checked_costs(settings.cost * importance)
     coefficients, values = _continued(before, points, n_outputs), np.zeros(targets.shape)
-    work = float(kernel.size) * rows.shape[1]
-    for cost in costs_of_one:
-        costs = cost * importance
-        _check_costs(costs)
-        if not settings.loss.is_quadratic:
-            together = np.where(np.bincount(places) > 1, np.bincount(places, costs), 0.0)
-            costs *= _MOST_APART / np.maximum(together, _MOST_APART)[places]
-        converged, left, primal, gap = True, 0.0, 0.0, 0.0
-        if settings.loss.is_quadratic and len(asked):
-            # memory for a whole factor serves all of several
-            is_only = len(costs_of_one) == 1 and matrices is None
-            tolerance = 0.0 if is_only else _RANKING_TOLERANCE
-            coefficients[:, asked] = solve_ridge(
-                kernel, centred[:, asked], costs, overwrite=is_only, tolerance=tolerance
-            )
+    converged, primal, gap = True, 0.0, 0.0
+    solved, dtype = np.flatnonzero(~same), rows.dtype
+    if len(solved):
+        dtype = np.dtype(np.float64) if settings.is_double else dtype
+        kernel = kernel_matrix(settings.kernel, points, dtype)
+    if loss.is_quadratic:
+        if len(solved):
+            coefficients[:, solved] = solve_ridge(kernel, centred[:, solved], costs, overwrite=True)
             values = centred - coefficients / costs[:, None]
-            work += kernel.size * (len(kernel) / 3 + len(asked))
-        elif len(asked):
-            for output in asked:
-                wanted = centred[:, output]
-                found = solve_dual(
-                    kernel,
-                    wanted,
-                    costs,
-                    settings.loss,
-                    seed=seed,
-                    tolerance=settings.tolerance,
-                    most_sweeps=settings.most_sweeps,
-                    start=_start(settings.loss, wanted, costs, places, coefficients[:, output]),
-                )
-                coefficients[:, output], values[:, output] = found.coefficients, found.values
-                converged, work, left = converged and found.converged, work + found.work, left + found.left
-                primal, gap = primal + found.primal, gap + max(0.0, found.gap)
-        square = float((coefficients * values).sum())
-        dtype = _dtype_of(coefficients, rows.dtype) if settings.loss.is_quadratic else kernel.dtype
-        machines.append(
-            CellMachine(
-                points, coefficients.astype(dtype), constants, square, work, converged, left, primal, gap
+        dtype = _sufficient_dtype(coefficients, rows.dtype)
+    else:
+        together = np.where(np.bincount(places) > 1, np.bincount(places, costs), 0.0)
+        costs *= _MOST_APART / np.maximum(together, _MOST_APART)[places]
+        for output in solved:
+            solution = solve_dual(
+                kernel,
+                centred[:, output],
+                costs,
+                loss,
+                seed=seed,
+                tolerance=settings.tolerance,
+                most_sweeps=settings.most_sweeps,
+                start=_start(loss, centred[:, output], costs, places, coefficients[:, output]),
             )
-        )
-    return machines
+            coefficients[:, output], values[:, output] = solution.coefficients, solution.values
+            converged = converged and solution.converged
+            primal, gap = primal + solution.primal, gap + max(0.0, solution.gap)
+    square = float((coefficients * values).sum())
+    shares = coefficients.astype(dtype)
+    support = shares.any(axis=1)
+    return CellMachine(points[support], shares[support], constants, square, converged, primal, gap)
 
 
-def _check_costs(costs: Array) -> None:
+def _checked_costs(costs: Array) -> Array:
     largest = float(costs.max())
     if largest > MOST_COST:
         raise InputError(
@@ -225,27 +183,26 @@ def _check_costs(costs: Array) -> None:
             where="C",
             hint="set a smaller C, or divide the weights by a number",
         )
+    return costs
 
 
-def _dtype_of(coefficients: Array, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The precision that does for sums of these coefficients times kernel values."""
+def _sufficient_dtype(coefficients: Array, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a precision that suffices for sums of these coefficients times kernel values."""
     most = float(np.abs(coefficients).sum(axis=0).max(initial=0.0))
     return np.dtype(np.float64) if most * np.finfo(dtype).eps > _ROUNDING else dtype
 
 
-def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *, double: bool) -> int:
-    """What :func:`solve_costs` takes, and then predictions of no more rows, beside what they are given."""
+def solving_bytes(n_rows: int, n_features: int, n_outputs: int, *, double: bool) -> int:
+    """Return the memory of :func:`solve_cell` and of predictions of at most as many rows, without inputs."""
     rows = 4 * n_rows * n_features
     pairs = (8 if double else 4) * n_rows**2
-    # what is factorised: by Newton's method half of a matrix at most; of the square loss a copy, for one cost
-    # in single precision
-    factor = pairs if double and n_costs > 1 else pairs // 2
-    # equal ones are sought among the rows, or rows compared, or those with coefficients kept
+    # Newton's method factorises half a matrix at most; for the square loss a copy in single precision
+    factor = pairs // 2
+    # searching equal rows; comparing rows; keeping those with coefficients
     most = max(3 * rows, pairs + rows * (4 if double else 1), pairs + factor + rows)
-    # tiles; rows predicted in double precision take one more copy
+    # tiles; predictions in double precision copy their rows once more
     tiles = (3 if double else 2) * 4 * _TILE
-    products = TILE_ROWS * n_rows * (8 if double else 4)
-    return rows + most + products + n_rows * (96 * n_outputs + 128) + tiles
+    return rows + most + n_rows * (96 * n_outputs + 128) + tiles
 
 
 def predict_cell(
@@ -256,14 +213,14 @@ def predict_cell(
     rows: Floats,
     prepare: Callable[[int, Floats], AbstractPrepared] | None = None,
 ) -> Array:
-    """f of mapped rows (n, d): (n, k) float64, by kernels in the precision of the rows or the coefficients,
-    whichever is higher.
+    """Return f at mapped rows (n, d), (n, k) float64, from kernels in the higher precision of the rows and
+    the coefficients.
 
-    ``prepare`` makes of support rows, given the number of the first of them, what the kernel does.
+    ``prepare`` replaces the kernel's own method for support rows, and gets the number of the first of them.
     """
     values = np.tile(constants, (len(rows), 1))
     dtype, n_features = np.result_type(rows, coefficients), rows.shape[1]
-    # what has to be converted first is converted in strips
+    # rows are converted in strips
     strip, most = max(1, len(support)), max(1, len(rows))
     if dtype != rows.dtype:
         strip, most = (
@@ -273,8 +230,8 @@ def predict_cell(
     step = min(most, max(1, _TILE // strip))
     for first in range(0, len(support) if len(rows) else 0, strip):
         some = slice(first, first + strip)
-        asked = support[some].astype(dtype, copy=False)
-        prepared = settings.kernel.prepare(asked) if prepare is None else prepare(first, asked)
+        converted = support[some].astype(dtype, copy=False)
+        prepared = settings.kernel.prepare(converted) if prepare is None else prepare(first, converted)
         shares = coefficients[some].astype(dtype, copy=False)
         tile: Floats = scratch("cell tile", (min(step, len(rows)), len(shares)), dtype)
         for start in range(0, len(rows), step):
@@ -286,14 +243,11 @@ def predict_cell(
 
 
 def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) -> Floats:
-    """K of rows with each other, (m, m), symmetric but for rounding: tiles, of which one serves for two.
-
-    It lies in memory that the thread's next one is written into.
-    """
+    """Return K (m, m) of all pairs of rows, symmetric up to rounding; the next call overwrites it."""
     points = np.ascontiguousarray(rows, dtype=dtype)
     n_rows = len(points)
     matrix: Floats = scratch("kernel matrix", (n_rows, n_rows), points.dtype)
-    # square tiles, which stay in a processor's cache until they are written both ways
+    # each tile also serves its mirror image; square tiles stay in the processor's cache for both writes
     strips = [slice(start, start + _STRIP) for start in range(0, n_rows, _STRIP)]
     for number, strip in enumerate(strips):
         some = points[strip]
@@ -310,98 +264,86 @@ def kernel_matrix(kernel: AbstractTileKernel, rows: Floats, dtype: DTypeLike) ->
     return matrix
 
 
+def solved_values(
+    kernel: AbstractTileKernel,
+    costs: Sequence[float],
+    learned: SampleRows,
+    asked: SampleRows,
+    *,
+    seed: int,
+    loss: AbstractDualLoss | None = None,
+) -> list[Array]:
+    """Return decision values (n_asked, k) of machines of classes for each C, solved well enough for a search.
+
+    The memory of the kernel matrix is kept for the next call, until the search releases it.
+
+    Parameters
+    ----------
+    loss : None: the squared hinge, the default of cells
+    """
+    values, targets = [], learned.targets.astype(np.float64)
+    for cost in costs:
+        settings = CellSettings(kernel, loss or SquaredHinge(), cost, _SEARCH_TOLERANCE, _SEARCH_SWEEPS)
+        machine = solve_cell(settings, learned.features, targets, learned.weights, seed)
+        values.append(machine.predict(settings, asked.features))
+    return values
+
+
 def merged(rows: Floats, targets: Array, weights: Array) -> tuple[Floats, Array, Array, NDArray[np.intp]]:
-    """Rows that are equal and have equal targets, once, with the sum of their weights, in their first order.
+    """Merge equal rows with equal targets, adding up their weights, in order of first appearance.
 
     Returns
     -------
-    rows, targets, weights, and the place of each row: a number that rows have in common which are equal, with
-    whatever targets
+    rows, targets, weights, and the place of each row: a number that equal rows share, whatever their targets
     """
-    if len(np.unique(_sums_of_bits(_without_negative_zeros(rows)))) == len(rows):
-        return rows, targets, weights, np.arange(len(rows))
-    places = _distinct(rows)[1]
-    pairs = np.column_stack([places, _distinct(targets)[1]])
-    first, inverse = _distinct(pairs.astype(np.float64))
-    order = np.argsort(first)
-    sums: Array = np.bincount(inverse, weights, minlength=len(first))[order].astype(np.float64)
-    chosen = first[order]
+    places = groups_of(row_keys(rows))
+    if places.max() + 1 == len(rows):
+        return rows, targets, weights, places
+    pairs = groups_of(row_keys(np.column_stack([places, targets])))
+    chosen = np.unique(pairs, return_index=True)[1]
+    sums: Array = np.bincount(pairs, weights).astype(np.float64)
     return rows[chosen], targets[chosen], sums, places[chosen]
 
 
-def _distinct(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first of each set of equal rows, and the set of each row."""
-    exact = _without_negative_zeros(rows)
-    whole = exact.view(np.dtype((np.void, exact.shape[1] * exact.itemsize))).ravel()
-    keys: NDArray[Any]
-    for keys in (_sums_of_bits(exact), whole):
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) == len(exact) or np.array_equal(exact[first[inverse]], exact):
-            break
-    return first, inverse
-
-
 def shared_rows(parts: Sequence[Floats]) -> tuple[Floats, NDArray[np.int32]]:
-    """Rows of which some are in several parts, each once, in the order in which they come first; and which of
-    them each row of the parts, one after the other, is. No more than these rows and a part are made."""
-    keys = np.concatenate([_sums_of_bits(np.ascontiguousarray(rows)) for rows in parts])
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first))
-    places, ends = rank[inverse], np.cumsum([len(rows) for rows in parts])
-    is_first = np.zeros(len(keys), bool)
-    is_first[first] = True
-    chosen = np.split(is_first, ends[:-1])
-    shared: Floats = np.concatenate([rows[own] for rows, own in zip(parts, chosen, strict=True)])
-    pairs = zip(parts, np.split(places, ends[:-1]), strict=True)
-    if all(np.array_equal(rows, shared[own]) for rows, own in pairs):
-        return shared, places
-    # two rows had the same sum
-    return np.concatenate(parts), np.arange(len(keys), dtype=np.int32)
+    """Return the distinct rows of all parts in order of first appearance, and the number of the distinct row
+    for each row of the concatenated parts.
 
-
-def _without_negative_zeros(rows: Floats) -> Floats:
-    """Equal rows have equal bits here; a negative zero is a zero."""
-    return np.ascontiguousarray(rows + 0.0)
-
-
-def _sums_of_bits(exact: Floats) -> NDArray[np.uint64]:
-    """Sums of the bit patterns times odd numbers, modulo 2^64: they tell rows apart and are sorted fast."""
-    factors = stream(0, Purpose.ROW_DRAWS).integers(0, 2**63, exact.shape[1], dtype=np.uint64) * 2 + 1
-    patterns = exact.view(np.dtype(f"u{exact.itemsize}"))
-    sums: NDArray[np.uint64] = np.einsum("ij,j->i", patterns, factors, dtype=np.uint64, casting="same_kind")
-    return sums
+    Needs no more memory than the result and a part.
+    """
+    places = groups_of(np.concatenate([row_keys(rows) for rows in parts]))
+    is_first = np.zeros(len(places), bool)
+    is_first[np.unique(places, return_index=True)[1]] = True
+    ends = np.cumsum([len(rows) for rows in parts])[:-1]
+    pairs = zip(parts, np.split(is_first, ends), strict=True)
+    return np.concatenate([rows[some] for rows, some in pairs]), places.astype(np.int32)
 
 
 def _continued(before: CellMachine | None, points: Floats, n_outputs: int) -> Array:
-    """What rows (m, d) have for coefficients in a machine of some of them, (m, n_outputs).
+    """Return the coefficients (m, n_outputs) that rows (m, d) have in another machine, 0 for other rows.
 
-    Others have none, and neither have equal ones, of which those with a coefficient are not known. Sums of
-    bits do to find rows: a solution does not depend on where it was started.
+    Equal rows get 0 too, since it is unknown to which of them a coefficient belongs.
     """
-    found = np.zeros((len(points), n_outputs))
+    coefficients = np.zeros((len(points), n_outputs))
     if before is None:
-        return found
-    keys = [_sums_of_bits(_without_negative_zeros(rows)) for rows in (before.rows, points)]
-    kinds = np.unique(np.concatenate(keys), return_inverse=True)[1]
-    theirs, ours = np.split(kinds, [len(before.rows)])
-    is_only = (np.bincount(theirs, minlength=len(kinds)) == 1) & (
-        np.bincount(ours, minlength=len(kinds)) == 1
-    )
+        return coefficients
+    kinds = groups_of(np.concatenate([row_keys(rows) for rows in (before.rows, points)]))
+    old, new = np.split(kinds, [len(before.rows)])
+    is_only = (np.bincount(old, minlength=len(kinds)) == 1) & (np.bincount(new, minlength=len(kinds)) == 1)
     row_of = np.zeros(len(kinds), dtype=np.intp)
-    row_of[theirs] = np.arange(len(theirs))
-    known = is_only[ours]
-    found[known] = before.coefficients[row_of[ours[known]]]
-    return found
+    row_of[old] = np.arange(len(old))
+    known = is_only[new]
+    coefficients[known] = before.coefficients[row_of[new[known]]]
+    return coefficients
 
 
 def _start(
     loss: AbstractDualLoss, targets: Array, costs: Array, places: NDArray[np.intp], before: Array
 ) -> Array:
-    """Where to start: from the solution for other costs, but for equal rows with opposite targets.
+    """Return initial coefficients: the previous ones, except if equal rows have opposite targets.
 
-    If each of these pulls as far as its cost allows, the side that costs less is at its bound, as a rule, and
-    the other makes up for it; single coordinates would take as many sweeps to get there.
+    The side of these that costs less is usually at its bound, and the other side balances it. Coordinate
+    descent would need as many sweeps as their cost to get there.
     """
     if (
         loss.target_kind != "binary"
@@ -410,5 +352,5 @@ def _start(
     ):
         return before
     sides = [np.bincount(places, np.where(targets * sign > 0, costs, 0.0)) for sign in (1.0, -1.0)]
-    own = np.where(targets > 0, sides[0][places], sides[1][places])
-    return np.asarray(targets * costs * (np.minimum(*sides)[places] / own))
+    side = np.where(targets > 0, sides[0][places], sides[1][places])
+    return np.asarray(targets * costs * (np.minimum(*sides)[places] / side))
