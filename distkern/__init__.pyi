@@ -801,12 +801,12 @@ class AVMClassifier(_Classifier):
     kernel : {"cauchy", "laplacian", "matern", "rbf"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_landmarks : int >= 1 or None, default=None
         At most this many landmarks; none: 2048, or by the diameter.
     diameter : float >= 0 or None, default=None
-        Of the balls that cover the rows, instead of n_landmarks.
+        Diameter of the balls that cover the rows; an alternative to n_landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
         The rule that chooses landmarks.
     lam : float > 0 or "auto", default="auto"
@@ -1003,12 +1003,12 @@ class CSVRGClassifier(_Classifier):
     kernel : {"cauchy", "laplacian", "matern", "rbf"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_landmarks : int >= 1 or None, default=None
         At most this many landmarks; none: 512, or by the diameter.
     diameter : float >= 0 or None, default=None
-        Of the balls that cover the rows, instead of n_landmarks.
+        Diameter of the balls that cover the rows; an alternative to n_landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
         The rule that chooses landmarks.
     lam : float > 0 or "auto", default="auto"
@@ -1630,14 +1630,14 @@ class DSGClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
         How random features are drawn.
     step_size : float > 0 or None, default=None
         gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        How fast steps of a given size fall.
+        Decay of a given step_size.
     n_features : int >= 1, default=16384
         Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=512
@@ -1658,7 +1658,8 @@ class DSGClassifier(_Classifier):
     precondition : bool, default=True
         Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
+        Damping of the block's curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to
+        1e-2.
     average : bool, default=True
         The model is the average of the iterates, weighted towards late ones.
     polish : "exact" or None, default=None
@@ -1908,13 +1909,13 @@ class DSGDensityRatio(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale/0.5"
-        Of the kernel: a number, or a rule that computes it from the rows.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
         How random features are drawn.
     step_size : float > 0 or None, default=None
         gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        How fast steps of a given size fall.
+        Decay of a given step_size.
     cap : float > 0, default=8.0
         log-ratio beyond which a parabola replaces exp.
     n_features : int >= 1, default=2048
@@ -1937,7 +1938,8 @@ class DSGDensityRatio(_Classifier):
     precondition : bool, default=True
         Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
+        Damping of the block's curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to
+        1e-2.
     average : bool, default=True
         The model is the average of the iterates, weighted towards late ones.
     stages : int >= 1, default=10
@@ -2181,14 +2183,14 @@ class DSGGaussianProcessRegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: maximise the
-        marginal likelihood of 512 rows; sparse rows: 'scale'.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        maximise the marginal likelihood of 512 rows; sparse rows: 'scale'.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="quasi_monte_carlo"
         How random features are drawn.
     step_size : float > 0 or None, default=None
         gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        How fast steps of a given size fall.
+        Decay of a given step_size.
     n_features : int >= 1, default=2048
         Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=256
@@ -2207,7 +2209,8 @@ class DSGGaussianProcessRegressor(_Regressor):
     precondition : bool, default=True
         Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
+        Damping of the block's curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to
+        1e-2.
     average : bool, default=True
         The model is the average of the iterates, weighted towards late ones.
     stages : int >= 1, default=10
@@ -2449,14 +2452,14 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows.
     sampler : {"auto", "fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="auto"
         How random features are drawn; auto: quasi_monte_carlo, or monte_carlo for kernels that do
         not support it.
     step_size : float > 0 or None, default=None
         gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        How fast steps of a given size fall.
+        Decay of a given step_size.
     n_features : int >= 1 or None, default=None
         Random features at most, rounded up to whole blocks; none: 8192 with an exact polish, else
         2048.
@@ -2478,7 +2481,8 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     precondition : bool, default=True
         Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
+        Damping of the block's curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to
+        1e-2.
     average : bool, default=True
         The model is the average of the iterates, weighted towards late ones.
     polish : {"auto", "exact"} or None, default="auto"
@@ -2715,14 +2719,14 @@ class DSGRegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
         How random features are drawn.
     step_size : float > 0 or None, default=None
         gamma_t = step_size / (1 + step_decay t); none: .5, or 5 / l'' without precondition.
     step_decay : float >= 0, default=0.02
-        How fast steps of a given size fall.
+        Decay of a given step_size.
     n_features : int >= 1, default=16384
         Random features at most, rounded up to whole blocks.
     block_size : int >= 1, default=512
@@ -2743,7 +2747,8 @@ class DSGRegressor(_Regressor):
     precondition : bool, default=True
         Divide a block's step by its damped curvature, as the authors' published code does.
     damping : float >= 0 or None, default=None
-        Of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2.
+        Damping of the block's curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to
+        1e-2.
     average : bool, default=True
         The model is the average of the iterates, weighted towards late ones.
     polish : "exact" or None, default=None
@@ -2963,8 +2968,8 @@ class KernelClassifier(_Classifier):
     algorithm : {"auto", "cells", "newton", "svrg", "dsg"}, default="auto"
         The algorithm to fit with default settings; auto: the best one on held-out rows of a sample.
     search : {"full", "quick"} or None, default="full"
-        How to choose settings on held-out rows that the shape of the data leaves open; quick: among
-        fewer; none: not at all.
+        How to choose settings on held-out rows; quick: among fewer candidates; none: by the shape
+        of the data alone.
     memory_limit : int or str or None, default=None
         Memory of a training process, as '512MiB' or in bytes. An algorithm that needs more is not
         chosen. Jobs use their own memory_limit.
@@ -3120,8 +3125,8 @@ class KernelRegressor(_Regressor):
     algorithm : {"auto", "cells", "newton", "svrg", "dsg"}, default="auto"
         The algorithm to fit with default settings; auto: the best one on held-out rows of a sample.
     search : {"full", "quick"} or None, default="full"
-        How to choose settings on held-out rows that the shape of the data leaves open; quick: among
-        fewer; none: not at all.
+        How to choose settings on held-out rows; quick: among fewer candidates; none: by the shape
+        of the data alone.
     memory_limit : int or str or None, default=None
         Memory of a training process, as '512MiB' or in bytes. An algorithm that needs more is not
         chosen. Jobs use their own memory_limit.
@@ -3275,8 +3280,8 @@ class NORMAClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     max_support : int >= 1, default=20000
         Most training rows with nonzero coefficients; every process keeps them.
     n_landmarks : int >= 1 or None, default=None
@@ -3500,8 +3505,8 @@ class NORMARegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     max_support : int >= 1, default=20000
         Most training rows with nonzero coefficients; every process keeps them.
     n_landmarks : int >= 1 or None, default=None
@@ -3732,8 +3737,8 @@ class NewtonClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_landmarks : int >= 1, default=1024
         At most this many landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
@@ -3955,8 +3960,8 @@ class NewtonRegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="auto"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_landmarks : int >= 1, default=1024
         At most this many landmarks.
     landmarks : {"coverage", "uniform"}, default="uniform"
@@ -4165,8 +4170,8 @@ class PegasosClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_landmarks : int >= 1 or None, default=None
         At most this many landmarks; none: 512.
     landmarks : {"coverage", "uniform"}, default="uniform"
@@ -4181,7 +4186,7 @@ class PegasosClassifier(_Classifier):
     batch_size : int >= 1, default=1
         B, rows of a step.
     stages : int >= 1, default=5
-        The model is measured after each.
+        Number of stages; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
         int: rows; float: passes over the rows; none: one pass, or more if that is less than 1 / lam
         steps (at most 2^14 of them).
@@ -4402,7 +4407,7 @@ class RBCDClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -4625,7 +4630,7 @@ class RBCDRegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -4834,7 +4839,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int in [0, 4294967295], RandomState instance or None, default=0
         Seed of every random choice.
     gamma : float > 0, str, {"median", "scale"} or None, default=None
-        Of the kernel: a number, or a rule that computes it from the rows; none: 1.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; none: 1.
     degree : int in [0, 2], int >= 1 or None, default=None
         n, the power of the norms; none: 1; or power of the inner product; none: 3.
     coefficients : list of float or None, default=None
@@ -5075,8 +5080,8 @@ class SBMDClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -5097,7 +5102,7 @@ class SBMDClassifier(_Classifier):
         Precondition steps by a bound of the block's second derivatives; none: up to 8192 features,
         unless batch_size is below 16.
     stages : int >= 1, default=20
-        The model is measured after each.
+        Number of stages; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
         int: rows; float: passes over the rows; none: one pass.
     averaging : int in [0, 8] or None, default=3
@@ -5313,8 +5318,8 @@ class SBMDRegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -5335,7 +5340,7 @@ class SBMDRegressor(_Regressor):
         Precondition steps by a bound of the block's second derivatives; none: up to 8192 features,
         unless batch_size is below 16.
     stages : int >= 1, default=20
-        The model is measured after each.
+        Number of stages; the model is measured after each.
     steps_per_stage : int >= 1, float > 0 or None, default=None
         int: rows; float: passes over the rows; none: one pass.
     averaging : int in [0, 8] or None, default=3
@@ -5550,8 +5555,8 @@ class SDCAClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -5766,8 +5771,8 @@ class SDCARegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -5971,7 +5976,7 @@ class SIMBAClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -6184,8 +6189,8 @@ class SVRGClassifier(_Classifier):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -6207,7 +6212,7 @@ class SVRGClassifier(_Classifier):
         Precondition steps by a bound of the Hessian from a sample of rows; none: up to 8192
         features.
     damping : float >= 0 or None, default=None
-        Added to that bound; none: from the batch size.
+        Added to the bound of the Hessian; none: from the batch size.
     stages : int >= 1, default=10
         At most this many; each ends with one pass for the full gradient.
     tol : float >= 0, default=0.001
@@ -6423,8 +6428,8 @@ class SVRGRegressor(_Regressor):
     kernel : {"arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"}, default="rbf"
         The kernel.
     gamma : float > 0, str or {"median", "scale", "auto"}, default="scale"
-        Of the kernel: a number, or a rule that computes it from the rows; auto: chosen on held-out
-        rows, or scale.
+        Width parameter of the kernel: a number, or a rule that computes it from the rows; auto:
+        chosen on held-out rows, or scale.
     n_features : int >= 1, default=2048
         Random features; even if they come in pairs.
     sampler : {"fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"}, default="monte_carlo"
@@ -6446,7 +6451,7 @@ class SVRGRegressor(_Regressor):
         Precondition steps by a bound of the Hessian from a sample of rows; none: up to 8192
         features.
     damping : float >= 0 or None, default=None
-        Added to that bound; none: from the batch size.
+        Added to the bound of the Hessian; none: from the batch size.
     stages : int >= 1, default=10
         At most this many; each ends with one pass for the full gradient.
     tol : float >= 0, default=0.001

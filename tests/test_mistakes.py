@@ -47,6 +47,7 @@ def made(tmp_path_factory):
     table.head(1).to_csv(folder / "row.csv", index=False)
     (folder / "latin.csv").write_bytes("ä,y\n1,0\n2,1\n".encode("latin1"))
     (folder / "book.xlsx").write_bytes(b"PK")
+    (folder / "range.toml").write_text('data = "d.zarr"\nalgorithm = "newton"\n[params]\nnu = -1\n')
     (folder / "quote.toml").write_text('data = "d.zarr\n')
     (folder / "typo.toml").write_text('data = "d.zarr"\nout = "new"\n[params]\nnlandmarks = 5\n')
     here = ["--scheduler", "synchronous", "--algorithm", "newton", "--set", "features=linear"]
@@ -62,7 +63,7 @@ def made(tmp_path_factory):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("shard good.csv", ["--out: missing", "--out D.zarr"]),
+        ("shard good.csv", ["--out is missing", "--out D.zarr"]),
         ("shard good.csv --traget income --out x.zarr", ["--traget", "--target"]),
         ("shard good.csv --target incme --out x.zarr", ["good.csv", "'incme'", "did you mean 'income'?"]),
         (
@@ -78,23 +79,29 @@ def made(tmp_path_factory):
         ),
         ("shard good.csv --drop stat --out x.zarr", ["'stat'", "did you mean 'state'?"]),
         ("shard good.csv --categorical state=one-hot --out x.zarr", ["'one-hot'", "did you mean 'onehot'?"]),
-        ("shard good.csv --test-fraction 20 --out x.zarr", ["--test-fraction", "0<x<1"]),
+        (
+            "shard good.csv --test-fraction 20 --out x.zarr",
+            ["--test-fraction must be a number in (0, 1), got 20"],
+        ),
         ("shard good.csv --out d.zarr", ["d.zarr", "already exists", "--overwrite"]),
         ("trian --data d.zarr --out new", ["'trian'", "did you mean 'train'?"]),
         ("train --data good.csv --out new", ["`distkern shard good.csv --out good.zarr` (--target"]),
         ("train --data d.zar --out new", ["d.zar", "there is no data set", "`distkern shard`"]),
         ("train --data d.zarr", ["--out", "add --out M"]),
         ("train --data d.zarr --out new --n_jobs 2", ["--n_jobs", "--workers"]),
-        ("train --data d.zarr --out new --workers 0", ["--workers", "x>=1"]),
+        ("train --data d.zarr --out new --workers 0", ["--workers must be an integer >= 1, got 0"]),
         ("train --data d.zarr --out new --scheduler synchronous --workers 2", ["--workers", "threads"]),
         ("predict m good.csv --out p.csv --scheduler tcp://h:1 --workers 2", ["--workers", "dask worker"]),
         ("train --data d.zarr --out new --memory-limit lots", ["'lots'", "512MiB"]),
         ("train --data d.zarr --out new --set gamma", ["'gamma'", "name=value"]),
         ("train --data d.zarr --out new --set nu", ["'nu' is not name=value; write --set nu=VALUE"]),
-        ("train --data d.zarr --out new --workers 1.5", ["'1.5' is not a whole number"]),
+        ("train --data d.zarr --out new --workers 1.5", ["--workers must be an integer >= 1, got '1.5'"]),
         ("jobs --runs nosuch", ["--runs", "nosuch", "no such folder"]),
         ("train --data d.zarr --out new --scheduler 127.0.0.1:8786", ["--scheduler", "tcp://HOST:PORT"]),
-        ("train --data d.zarr --out new --memory-limit 2", ["'2' is 2 bytes", "2GiB"]),
+        (
+            "train --data d.zarr --out new --memory-limit 2",
+            ["--memory-limit must have a unit, got '2'", "2GiB"],
+        ),
         ("train --data d.zarr --out new --target income", ["distkern shard FILE --target ... --out D.zarr"]),
         ("tune --data d.zarr --out new --metric auc", ["--metric", "the table [search] of a job file"]),
         ("fit --data d.zarr --out new", ["'fit'", "did you mean 'train'?"]),
@@ -102,20 +109,51 @@ def made(tmp_path_factory):
         ("train --data d.zarr --out new --algorithm svrg --set loss=mse", ["did you mean 'least_squares'?"]),
         ("train --data d.zarr --out new --algorithm svrg --set loss=log", ["did you mean 'logistic'?"]),
         ("train --data d.zarr --out new --algorithm svrg --set kernel=gaussian", ["did you mean 'rbf'?"]),
-        ("train d.zarr", ["d.zarr: is a folder, not a job file", "--data d.zarr"]),
-        ("train good.csv", ["good.csv: is not a TOML file", "`distkern shard good.csv --out good.zarr`"]),
+        ("train --data d.zarr --out new --algorithm svrg --set kernel=gausian", ["did you mean 'rbf'?"]),
+        ("train --data d.zarr --out new --algorithm svrg --set n_landmarks=1e2", ["got 100.0; write 100"]),
+        (
+            "train --data d.zarr --out new --algorithm cells --set n_landmarks=9",
+            ["belongs to avm, csvrg, newton"],
+        ),
+        ("train --data d.zarr --out new --algorithm newton --nu 1", ["--nu", "write --set nu=VALUE"]),
+        ("train --data d.zarr --out new --epochs 5", ["--epochs", "write --set stages=VALUE"]),
+        ("tune --data d.zarr --out m", ["m holds a finished model"]),
+        ("tune --data d.zarr --out new --trials 5", ["--trials", "table [search] of a job file"]),
+        ("shard good.csv --out good.csv", ["good.csv already exists; give another --out"]),
+        ("shard good.csv --label income --out x.zarr", ["--label", "give --target COLUMN"]),
+        ("shard good.csv --scale std --out x.zarr", ["--scale must be", "got 'std'; did you mean standard?"]),
+        ("shard good.csv --categorical state:onehot --out x.zarr", ["'state:onehot'", "state=onehot"]),
+        ("shard good.csv --weight state --out x.zarr", ["column 'state': 'a'", "give --weight a column"]),
+        (
+            "shard good.csv --delimiter ;; --out x.zarr",
+            ["--delimiter must be one ASCII character", "got ';;'"],
+        ),
+        ("predict m d.zarr --out p.csv", ["d.zarr is a data set", "--data d.zarr"]),
+        ("predict d.zarr new.csv --out p.csv", ["d.zarr is a data set, not a model"]),
+        ("predict m new.csv --proba --decision --out p.csv", ["--proba cannot be combined with --decision"]),
+        ("evaluate m --data d.zarr --metric auc", ["--metric", "`distkern evaluate` prints all metrics"]),
+        ("explain m --data d.zarr", ["no command 'explain'", "load_model(M).explain(X, y)"]),
+        (
+            "update r --data d.zarr",
+            ["task 'classification', not regression; shard the file again with --like"],
+        ),
+        ("runs m", ["m is a model", "`distkern runs .`"]),
+        ("train d.zarr", ["d.zarr is a folder, not a job file", "--data d.zarr"]),
+        ("train good.csv", ["good.csv is not a TOML file", "`distkern shard good.csv --out good.zarr`"]),
         ("update m --data good.csv", ["`distkern shard good.csv --like m --out good.zarr`"]),
         ("shard new.csv --like m --out x.zarr", ["'income'", "distkern predict MODEL FILE --out P"]),
         ("shard good.csv --drop foo --out x.zarr", ["'foo'", "the columns are 'age', 'state', 'income'"]),
         ("train gone.toml", ["gone.toml", "no such file"]),
         ("train quote.toml", ["quote.toml", "line 1"]),
+        ("train range.toml", ["range.toml, [params], 'nu' must be a number >= 0 or 'auto', got -1"]),
+        ("train range.toml --set nu=-2", ["hyperparameter 'nu' must be a number >= 0 or 'auto', got -2"]),
         ("train typo.toml", ["typo.toml", "'nlandmarks'", "did you mean 'n_landmarks'?"]),
         ("predict m good.csv", ["--out"]),
         ("predict m --out p.csv", ["FILE", "--data D.zarr"]),
         ("predict m lacks.csv --out p.csv", ["lacks.csv", "'age' is missing"]),
         ("predict m words.csv --out p.csv", ["words.csv, row 1 (line 2), column 'age'", "'old'"]),
         ("predict m good.csv --proba --out p.csv", ["--proba", "--decision", "loss=logistic"]),
-        ("predict r good.csv --proba --out p.csv", ["--proba: is for classifiers; leave it out"]),
+        ("predict r good.csv --proba --out p.csv", ["--proba is for classifiers; leave it out"]),
         ("shard good.csv --like m --no-header --out x.zarr", ["leave --no-header out"]),
         ("shard good.csv --text words --out x.zarr", ["no column 'words' (--text); the columns are 'age'"]),
         ("shard lacks.csv --target state --task regression --out x.zarr", ["'a' is not a number (and"]),
@@ -123,7 +161,7 @@ def made(tmp_path_factory):
         ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "the columns are 'age'"]),
         (
             "evaluate m --data o.zarr --split train",
-            ["o.zarr: encodes its columns differently", "--like MODEL"],
+            ["o.zarr encodes its columns differently", "--like MODEL"],
         ),
         ("evaluate m --data d.zarr --split validation", ["'validation'", "'train'"]),
         ("inspect gone", ["gone", "no such file or folder"]),
@@ -172,8 +210,18 @@ def with_nan():
         (lambda: NewtonClassifier(kernel="gaussian").fit(X, Y), ["kernel:", "did you mean 'rbf'?"]),
         (lambda: NewtonClassifier(scale="zscore").fit(X, Y), ["scale:", "did you mean 'standard'?"]),
         (lambda: KernelClassifier(settings={"c": 3}).fit(X, Y), ["settings:", "did you mean 'C'?"]),
-        (lambda: KernelClassifier(memory_limit=2).fit(X, Y), ["memory_limit: '2' is 2 bytes", "2GiB"]),
-        (lambda: fitted().predict({"age": 1}), ["X: is a dict", "[X]"]),
+        (
+            lambda: KernelClassifier(memory_limit=2).fit(X, Y),
+            ["memory_limit must have a unit, got '2'", "2GiB"],
+        ),
+        (lambda: fitted().predict(None), ["X is None; give rows"]),
+        (lambda: fitted(FRAME).predict(X[:, :1]), ["X has 1 columns, but the model expects 2 columns"]),
+        (lambda: fitted().score(X), ["y is missing; give labels"]),
+        (lambda: fitted().explain(X, Y, features="x"), ["features must be a list, got 'x'; give ['x']"]),
+        (lambda: NewtonClassifier().fit(X, "no"), ["y is the text 'no'", "give one value for each row"]),
+        (lambda: distkern.RandomFeatures(kernel="chi2").fit(X), ["shard with scale='minmax'"]),
+        (lambda: distkern.RandomFeatures(n_features=3).fit(X), ["n_features must be a positive even number"]),
+        (lambda: fitted().predict({"age": 1}), ["X is a dict", "[X]"]),
         (lambda: fitted().predict(with_nan()), ["X: Input X contains NaN", "impute them"]),
         (lambda: fitted(FRAME.to_numpy()), ["X: 'a' is not a number", "pandas.DataFrame(X)"]),
         (lambda: fitted().predict(np.full((2, 2), "b")), ["X: 'b' is not a number", "give numbers"]),
@@ -196,7 +244,10 @@ def with_nan():
         (lambda: NewtonClassifier().fit(X, np.c_[Y, Y]), ["1d array", "(60, 2)"]),
         (lambda: NewtonClassifier().fit(X, np.ones(60)), ["only one class"]),
         (lambda: NewtonClassifier(kernel="rfb").fit(X, Y), ["'rfb'", "did you mean 'rbf'?"]),
-        (lambda: KernelClassifier(n_jobs=0).fit(X, Y), ["n_jobs: is 0", "a whole number <= -1"]),
+        (
+            lambda: KernelClassifier(n_jobs=0).fit(X, Y),
+            ["n_jobs must be an integer >= 1, an integer <= -1 or None, got 0"],
+        ),
         (lambda: KernelClassifier(algorithm="newtn").fit(X, Y), ["'newtn'", "did you mean 'newton'?"]),
         (lambda: fitted(FRAME).predict(FRAME[["state"]]), ["'age' is missing"]),
         (
@@ -210,26 +261,32 @@ def with_nan():
         (lambda: fitted(DATES).predict(DATES.assign(t=ZONED)), ["'t'", "has time zone", "tz_localize(None)"]),
         (lambda: tune(LogisticRegression(), X, Y), ["LogisticRegression is not an estimator of distkern"]),
         (lambda: tune(NewtonClassifier, X, Y), ["give an instance: NewtonClassifier()"]),
-        (lambda: NewtonClassifier().fit(FRAME.iloc[:0], Y[:0]), ["X: has no rows"]),
+        (lambda: NewtonClassifier().fit(FRAME.iloc[:0], Y[:0]), ["X has no rows"]),
         (lambda: fitted(csr_matrix(with_nan())), ["contains NaN", "set the missing entries"]),
         (lambda: distkern.kernel_matrix(X, kernel="linear"), ["'linear'", "use 'dot_product'"]),
-        (lambda: fitted().set_params(threshold=2).predict(X), ["threshold: is 2", "None"]),
+        (
+            lambda: fitted().set_params(threshold=2).predict(X),
+            ["threshold must be a number in (0, 1), 'balanced' or None, got 2"],
+        ),
         (lambda: fitted(np.where(X[3, 1] == X, np.inf, X)), ["infinity (row 4 (index 3), column 1)"]),
         (lambda: NewtonRegressor().fit(X, [1.0, np.inf, *Y[2:]]), ["y, row 2 (index 1)", "infinity"]),
         (lambda: fitted().predict(X[0]), ["got 1D array", "X.reshape(1, -1) for one row"]),
         (lambda: fitted(NUMBERS).predict(NUMBERS.iloc[0]), ["is a Series", "X.iloc[[0]]"]),
-        (lambda: NewtonClassifier().fit(FRAME, "age"), ["y: is the text 'age'", "y=X['age']"]),
-        (lambda: NewtonClassifier().fit(FRAME, Y, groups="age"), ["groups: is the text", "groups=X['age']"]),
-        (lambda: NewtonClassifier().fit(X, Y, sample_weight="w"), ["sample_weight: is the text 'w'"]),
+        (lambda: NewtonClassifier().fit(FRAME, "age"), ["y is the text 'age'", "y=X['age']"]),
+        (lambda: NewtonClassifier().fit(FRAME, Y, groups="age"), ["groups is the text", "groups=X['age']"]),
+        (lambda: NewtonClassifier().fit(X, Y, sample_weight="w"), ["sample_weight is the text 'w'"]),
         (lambda: fitted(NUMBERS.set_axis(["a", "a"], axis=1)), ["two columns are named 'a'"]),
         (lambda: fitted(np.array([[10**400, 1]] * 60, dtype=object)), ["too large for float64"]),
         (lambda: KernelClassifier(algorithm="csvrg").fit(X, Y), ["own estimator, CSVRGClassifier"]),
-        (lambda: KernelClassifier(search="none").fit(X, Y), ["use one of: full, quick or None"]),
+        (
+            lambda: KernelClassifier(search="none").fit(X, Y),
+            ["search must be 'full', 'quick' or None, got 'none'"],
+        ),
         (
             lambda: fitted(FRAME).predict(NUMBERS.add_prefix("x")),
             ["'age', 'state' are missing", "another table"],
         ),
-        (lambda: tune(NewtonClassifier(), X, Y, [1]), ["parameters: has type list", "give a dict"]),
+        (lambda: tune(NewtonClassifier(), X, Y, [1]), ["parameters has type list", "give a dict"]),
         (lambda: write_dataset("x.zarr", X, Y), ["another order", "write_dataset(X, y, path)"]),
         (lambda: write_dataset(X, "x.zarr", Y), ["another order", "write_dataset(X, y, path)"]),
         (lambda: distkern.export(fitted(), "nosuch/m.onnx"), ["there is no folder nosuch"]),
@@ -311,3 +368,26 @@ def test_average_precision_names_its_class():
     figures = {"n": 3, "seconds": 0.1, "average_precision": 0.5}
     measured = {"test": Evaluation(figures, labels=("churned", "stayed"), predicted=("churned", "stayed"))}
     assert ["average precision of stayed", "0.5"] in figure_rows(measured)
+
+
+def test_arguments_that_a_method_lacks_get_the_nearest_one():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'cv'; did you mean 'validation'"):
+        tune(NewtonClassifier(), X, Y, {"nu": [1.0]}, cv=5)
+    with pytest.raises(TypeError, match="'weights'; did you mean 'sample_weight'"):
+        NewtonClassifier().fit(X, Y, weights=Y)
+
+
+def test_hints_quote_names_with_blanks(tmp_path, capsys):
+    names = [f"row {number}" for number in range(60)]
+    FRAME.assign(**{"Customer ID": names}, income=Y).to_csv(tmp_path / "a.csv", index=False)
+    assert main(["shard", str(tmp_path / "a.csv"), "--check"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "--text 'Customer ID' uses its words" in out
+    assert "--categorical 'Customer ID'=target" in out
+    # the target that is taken is named, as without --check
+    assert "target: income (the last column; --target COLUMN for another)" in out
+
+
+def test_a_scheduler_that_does_not_answer_is_refused_before_an_algorithm_is_chosen(folder, refused):
+    arguments = ["train", "--data", "d.zarr", "--out", "new", "--scheduler", "tcp://127.0.0.1:1"]
+    refused(arguments, "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers", begun="starting")

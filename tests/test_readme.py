@@ -41,7 +41,7 @@ def test_the_python_runs(readme, tmp_path, monkeypatch, capsys):
     Reader(readme).read("python")
     score, labels = capsys.readouterr().out.splitlines()
     assert float(score.split()[0]) > 0.95
-    assert "newton of 64 dense columns, and by log loss on held-out rows" in score
+    assert "held-out rows" in score
     assert len(labels.split()) == 5
     assert Path("digits-model/model.json").exists()
 

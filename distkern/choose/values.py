@@ -428,9 +428,9 @@ class Searched(AbstractSolver[State]):
             ends = (values[1], values[-1]) if isinstance(value, str) else (min(values), max(values))
             ranges.append(f"{name}={_described(value)} of {_described(ends[0])}..{_described(ends[1])}")
         gain = (
-            f"loss {score:.4g} ({initial_score:.4g} unsearched)"
+            f"loss {score:.4g} ({initial_score:.4g} with the defaults)"
             if self.is_real
-            else f"log loss {score:.3g} ({initial_score:.3g} unsearched)"
+            else f"log loss {score:.3g} ({initial_score:.3g} with the defaults)"
         )
         return f"chosen: {', '.join(ranges)}", f"held-out {gain}"
 

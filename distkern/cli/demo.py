@@ -138,7 +138,7 @@ def summary(
 
     features = dataset.n_rows * dataset.n_features * 4
     limit = job.workers * job.memory_limit
-    against = "more than" if features > limit else "which fits in"
+    against = "more than" if features > limit else "which fit in"
     of = "test" if dataset.test is not None else "training"
     commands = [f"distkern inspect {job.out}"]
     if dataset.test is not None:
@@ -146,14 +146,13 @@ def summary(
             f"distkern predict {job.out} --data {job.data} --out {Path(job.out).parent / 'predictions.csv'}"
         )
     commands.append(
-        f"distkern train --data {job.data} --algorithm csvrg --set n_landmarks=1024 --out "
-        f"{Path(job.out).parent / 'larger'}"
+        f"distkern train --data {job.data} --algorithm newton --out {Path(job.out).parent / 'newton'}"
     )
     commands.append(f"distkern train --data {job.data} --out {Path(job.out).parent / 'chosen'}")
     return [
         "",
-        f"{dataset.n_rows:,} rows, {in_bytes(features)} of features: {against} the {in_bytes(limit)}",
-        f"of the {job.workers} workers, {in_bytes(job.memory_limit)} each",
+        f"{dataset.n_rows:,} rows, {in_bytes(features)} of features, {against} the {in_bytes(limit)}",
+        f"of {job.workers} workers ({in_bytes(job.memory_limit)} each)",
         f"csvrg: {of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
         + (" made from images not used in training" if Path(job.data).name == "digits.zarr" else ""),
         memory_line(history, job.memory_limit),
@@ -184,9 +183,10 @@ def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
     seconds, targets = time.monotonic() - started, source.labels
     assert targets is not None
     error = 1.0 - model.score(source[:_PREDICTED_ROWS], targets[:_PREDICTED_ROWS])
+    of = "training" if dataset.test is None else "test"
     return [
-        f"chosen: {model.algorithm_}, because {model.chosen_because_}: error {in_percent(error)}, "
-        f"trained on {n_rows:,} rows in {in_time(seconds)}"
+        f"auto, on {n_rows:,} of these rows: {model.algorithm_}, {of} error {in_percent(error)}, after "
+        f"{in_time(seconds)}"
     ]
 
 

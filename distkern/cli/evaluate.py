@@ -53,7 +53,7 @@ _NAMES = {
     "calibration_error": "calibration error",
     "rmse": "root mean squared error",
     "mae": "mean absolute error",
-    "r2": "R^2",
+    "r2": "R\N{SUPERSCRIPT TWO}",
     "pinball": "pinball loss",
     "mean_decision": "mean decision value",
 }
@@ -96,7 +96,7 @@ def evaluate(
     \b
     Examples:
       distkern evaluate m --data covtype.zarr
-      distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
+      distkern evaluate m --data covtype.zarr --split both --html page.html
     """
     from distkern.data.table import unknown_note
     from distkern.estimators.loading import load_model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from distkern.show.page import (
     table,
     tiles,
 )
-from distkern.show.style import STYLES, short_number
+from distkern.show.style import STYLES, Style, short_number
 from distkern.show.templates import TEMPLATES
 
 if TYPE_CHECKING:
@@ -36,12 +37,18 @@ if TYPE_CHECKING:
 _MOST_CLASSES, _FEW, _MOST_MISTAKES = 60, 12, 20
 #: percent of the colour in a cell with all rows of its class, on which numbers stay readable
 SHADE = 55
+#: losses below which only this bound is shown large
+_LEAST = 1e-4
 #: shares of rows predicted as the second class, for which thresholds are listed
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def _short(value: float | None) -> str:
     return "-" if value is None else short_number(value)
+
+
+def _loss(value: float | None) -> str:
+    return f"< {_LEAST:g}" if value is not None and 0 < value < _LEAST else _short(value)
 
 
 def _in_unit(value: float | None) -> str:
@@ -51,13 +58,13 @@ def _in_unit(value: float | None) -> str:
 #: figure -> its name, its text, and whether it has the unit of the target
 _FIGURES: dict[str, tuple[str, Callable[[float | None], str], bool]] = {
     "auc": ("AUC", _short, False),
-    "log_loss": ("log loss", _short, False),
+    "log_loss": ("log loss", _loss, False),
     "r2": ("R\N{SUPERSCRIPT TWO}", _short, False),
     "rmse": ("RMSE", _in_unit, True),
     "mae": ("mean absolute error", _in_unit, True),
     "pinball": ("pinball loss", _in_unit, True),
     "error": ("error", in_percent, False),
-    "calibration_error": ("calibration error", _short, False),
+    "calibration_error": ("calibration error", _loss, False),
 }
 #: figures compared with the base rate
 _COMPARED = ("log_loss", "auc", "r2", "rmse", "error")
@@ -71,7 +78,8 @@ def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation], t
 
 
 def headline(measured: Mapping[str, Evaluation], target: str = "") -> dict[str, str]:
-    """Return the figures shown large, by name; figures in the unit of the target also name it."""
+    """Return the figures shown large, of test rows if there are some; those in the target's unit name it."""
+    measured = {"test": measured["test"]} if "test" in measured else measured
     return {
         f"{name} {_named(key, target)}": text(evaluation.figures[key])
         for key, (_, text, _) in _FIGURES.items()
@@ -102,13 +110,15 @@ def worth(
     is_real = found is not None and "rmse" in found.figures
     names = [name for name in _COMPARED if any(name in one.figures for one in measured.values())]
     chosen = next((one for one in candidates if one.chosen), None)
-    linear = next((one for one in candidates if "linear" in one.name.partition(",")[0]), None)
+    straight = [one for one in candidates if "linear" in one.name.partition(",")[0]]
+    # the last one was tried on the most rows
+    linear = straight[-1] if straight else None
     held_out = "R\N{SUPERSCRIPT TWO}" if is_real else "log loss"
 
     def held(loss: float | None) -> list[str]:
         if chosen is None:
             return []
-        return [_short(None if loss is None else 1.0 - loss if is_real else loss)]
+        return [_short(None if loss is None else 1.0 - loss) if is_real else _loss(loss)]
 
     rows: list[list[str]] = []
     for split, one in measured.items():
@@ -117,7 +127,8 @@ def worth(
         rows.append([f"this model, {split} rows", *cells, *held(loss)])
     if chosen is not None and not rows:
         rows.append(["this model", *held(chosen.loss)])
-    if linear is not None and chosen is not None and linear is not chosen:
+    marked = len(rows) - 1
+    if linear is not None and chosen is not None and chosen not in straight:
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
     if measured:
         split, one = list(measured.items())[-1]
@@ -127,7 +138,8 @@ def worth(
     header = ["", *(_named(name, target) for name in names)]
     if chosen is not None:
         header.append(f"{held_out}, held-out training rows")
-    return table(header, rows, "numbers named", chosen=0) if rows else Html("")
+    # the last split is that of the test rows
+    return table(header, rows, "numbers named", chosen=marked) if rows else Html("")
 
 
 def evaluation_sections(measured: Mapping[str, Evaluation], target: str = "") -> list[Section]:
@@ -145,11 +157,14 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         name: found.calibration for name, found in measured.items() if found.calibration is not None
     }
 
+    def style(name: str) -> Style:
+        return STYLES[name] if len(measured) > 1 else replace(STYLES[name], dash="solid")
+
     def unit(label: str = "") -> Axis:
         return Axis(label, ends=(-0.03, 1.03))
 
     def lines(x: Callable[[RankingFigures], Any], y: Callable[[RankingFigures], Any]) -> list[Curve]:
-        return [Curve(name, x(ranking), y(ranking), STYLES[name]) for name, ranking in ranked.items()]
+        return [Curve(name, x(ranking), y(ranking), style(name)) for name, ranking in ranked.items()]
 
     plots = []
     if ranked:
@@ -160,7 +175,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         curves = []
         for name, calibration in calibrated.items():
             x, y = calibration.curve
-            curves.append(Curve(name, x.tolist(), y.tolist(), STYLES[name]))
+            curves.append(Curve(name, x.tolist(), y.tolist(), style(name)))
         labels = next(iter(measured.values())).predicted
         of = f"class {labels[1]}" if len(labels) == 2 else "the predicted class"
         chance = f"predicted probability of {of}"

@@ -56,10 +56,11 @@ def run_facts(
         "time of the stages": in_time(last.get("seconds", 0.0)),
         f"train {error_name(last)}": in_error(last, "train_error"),
         "objective": in_number(last.get("objective")),
-        "peak memory of a worker": in_bytes(worker) if worker else "-",
+        **({"peak memory of a worker": in_bytes(worker)} if worker else {}),
         "driver's memory": in_bytes(driver),
     }
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} per worker"
+    of_target = f"predicts {fitted.columns.target_name}; " if fitted.columns.target_name else ""
     rows = "" if dataset is None else f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, "
     here = {
         "processor": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -69,7 +70,7 @@ def run_facts(
     }
     return {
         "title": f"{fitted.columns.estimator} on {place_of(job.data).name}",
-        "summary": f"{rows}seed {job.seed}, "
+        "summary": f"{of_target}{rows}seed {job.seed}, "
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
         "headline": large,
         **({} if fitted.importances is None else {"importances": fitted.importances}),
@@ -126,6 +127,8 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
         shares = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
         n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
         facts["drift"] = f"numbers outside the range of the earlier rows in {n_columns}"
+        if not drift["columns"]:
+            facts["drift"] = "none: all numbers are within the range of the earlier rows"
         facts["drift"] += f": {', '.join(shares)}" if shares else ""
         away = [one["column"] for one in drift["most"] if one["outside"] > 0.5]
         if away:

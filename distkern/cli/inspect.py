@@ -118,6 +118,8 @@ def _model(path: Place) -> PathDescription:
     parameters = model.get_params()
     record: dict[str, Any] = {"class": type(model).__name__, "n_features": int(model.width_)}
     facts = {"class": type(model).__name__, "features": f"{model.width_:,}"}
+    if (algorithm := getattr(model, "algorithm_", None)) is not None:
+        facts["class"] += f" ({algorithm})"
     if model.table_ is not None:
         facts["features"] += f", of {model.n_features_in_:,} columns of a table"
     names = getattr(model, "feature_names_in_", None)

@@ -8,7 +8,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+)
 
 from distkern.choose.tuning.space import SearchTable
 from distkern.cli import options
@@ -55,6 +63,15 @@ class Job(BaseModel):
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
     search: Annotated[SearchTable | None, BeforeValidator(_search_table)] = None
+    #: hyperparameters that a file sets -> the file, for messages
+    _files: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def place(self, hyperparameter: str) -> str:
+        """Return where a hyperparameter is set, for messages."""
+        file = self._files.get(hyperparameter)
+        return (
+            f"hyperparameter {hyperparameter!r}" if file is None else f"{file}, [params], {hyperparameter!r}"
+        )
 
     @property
     def model_folder(self) -> Place:
@@ -172,12 +189,17 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         merged["search"] = SearchTable.of_table(keys["search"], where)
     if "data" not in merged:
         raise InputError(
-            "no data set given", where=where, hint='add --data D.zarr, or data = "D.zarr" in a job file'
+            "no data set given",
+            where=None if path is None else where,
+            hint='add --data D.zarr, or data = "D.zarr" in a job file',
         )
     try:
         job = Job(**merged)
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
+    if path is not None:
+        flagged = parse_settings(settings)
+        job._files.update({name: where for name in keys.get("params", {}) if name not in flagged})
     # checked now: importing the estimators takes seconds
     try:
         _refuse_unknown_names(job)
@@ -214,7 +236,11 @@ def _refuse_unknown_names(job: Job) -> None:
         )
     unknown = [name for name in (*job.params, *searched) if name not in known]
     if unknown and job.algorithm != CHOSEN:
-        raise unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
+        owners = [algorithm for algorithm in SOLVERS if unknown[0] in _names_of(algorithm)]
+        error = unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
+        if owners:
+            raise InputError(error.what, hint=f"it belongs to {', '.join(owners)}")
+        raise error
     for name in unknown:
         owners = [algorithm for algorithm in SOLVERS if name in _names_of(algorithm)]
         if name in job.params and not set(CHOOSABLE).isdisjoint(owners):
@@ -286,8 +312,8 @@ def make_estimator(job: Job) -> Any:
     try:
         estimator.check_parameters()
     except InputError as error:
-        where = f"hyperparameter {error.where!r}" if error.where in parameters else "--set or [params]"
-        raise InputError(error.what, where=where, hint=error.hint or "give another value") from None
+        where = job.place(str(error.where)) if error.where in parameters else "--set or [params]"
+        raise InputError(error.what, where=where, hint=error.hint) from None
     return estimator
 
 

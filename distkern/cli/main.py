@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
 import importlib
 import logging
+import math
 import os
 import sys
 import threading
@@ -20,7 +22,15 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from distkern.core import interrupts, processes
-from distkern.core.errors import DistkernError, FencedError, InputError, Problems, nearest
+from distkern.core.errors import (
+    DistkernError,
+    FencedError,
+    InputError,
+    Problems,
+    invalid_value,
+    nearest,
+    synonym,
+)
 from distkern.core.processes import exceeded_limit
 from distkern.core.text import broken
 
@@ -44,14 +54,39 @@ _REMEDIES = {
 }
 #: commands that train, and seconds after which they report that they started, off a terminal
 _LONG, _SILENT = ("train", "tune", "update", "demo"), 1.5
+#: what is no command -> where it is
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("explain", "importance", "importances"),
+        "the report.html that `train` writes shows importances; in Python: load_model(M).explain(X, y)",
+    ),
+    **dict.fromkeys(
+        ("report", "plot"),
+        "a model's folder has a report.html; `distkern evaluate M --data D.zarr --html FILE` writes a page",
+    ),
+    **dict.fromkeys(("export", "onnx"), "in Python: distkern.export(model, 'model.onnx')"),
+    "serve": "in Python: load_model(M).predict([record])",
+}
 #: options of other programs, or keys of job files -> what to give instead
 _INSTEAD = {
     **dict.fromkeys(("--n-jobs", "--njobs", "--jobs", "-j"), "give --workers N"),
     **dict.fromkeys(
-        ("--metric", "--scoring", "--method", "--candidates", "--validation", "--cv"),
+        (
+            "--metric",
+            "--scoring",
+            "--method",
+            "--candidates",
+            "--trials",
+            "--n-trials",
+            "--n-iter",
+            "--validation",
+            "--cv",
+            "--folds",
+        ),
         "the table [search] of a job file has metric, method, candidates and validation; "
         "see `distkern tune --help`",
     ),
+    **dict.fromkeys(("--label", "--labels", "--y"), "give --target COLUMN"),
     "--overwrite": "give another --out, or remove that folder first",
 }
 
@@ -66,7 +101,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             near = nearest(cmd_name, _COMMANDS)
             meant = f"did you mean {near!r}?" if near else f"use one of: {', '.join(_COMMANDS)}"
-            ctx.fail(f"No such command {cmd_name!r}; {meant}")
+            raise InputError(f"no command {cmd_name!r}", hint=_ELSEWHERE.get(cmd_name, meant))
         command = getattr(importlib.import_module(f"distkern.cli.{_COMMANDS[cmd_name]}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
@@ -142,10 +177,9 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.NoSuchOption):
         return WRONG_INPUT, _line(_no_option(error))
     if isinstance(error, click.UsageError):
+        if isinstance(error, click.BadParameter) and (refusal := _bad_value(error)) is not None:
+            return WRONG_INPUT, _line(str(refusal))
         path, text = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
-        text = text.replace("a valid integer range", "a whole number").replace(
-            "a valid float range", "a number"
-        )
         if "unexpected extra" in text and "=" in text:
             return WRONG_INPUT, _line(f"{text}; write --set before each NAME=VALUE")
         return WRONG_INPUT, _line(f"{text}; see `{path} --help`")
@@ -172,18 +206,61 @@ def explain(error: BaseException) -> tuple[int, str]:
     return FAILED, _line(f"{what}; {remedy}")
 
 
+def _bad_value(error: click.BadParameter) -> InputError | None:
+    """Return the refusal of an option's value as that of a hyperparameter reads; None for other refusals."""
+    # the import takes 0.1 s
+    from distkern.core.parameters import Number, Whole, in_words
+
+    value, refused, _ = error.message.partition(" is not ")
+    option = error.param
+    if option is None or not refused:
+        return None
+    name = option.opts[-1] if isinstance(option, click.Option) else option.human_readable_name
+    value, kind = value.strip("'"), option.type
+    if isinstance(kind, click.Choice):
+        near = nearest(value, kind.choices)
+        hint = f"did you mean {near}?" if near else None
+        return invalid_value(name, value, in_words(list(map(repr, kind.choices))), hint=hint)
+    if not isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        return None
+    is_whole = isinstance(kind, click.types.IntParamType)
+    given: int | float | str = value
+    with contextlib.suppress(ValueError):
+        given = int(value) if is_whole else float(value)
+    least, most = (getattr(kind, end, None) for end in ("min", "max"))
+    least, most = -math.inf if least is None else least, math.inf if most is None else most
+    is_open = getattr(kind, "min_open", False), getattr(kind, "max_open", False)
+    accepted = (Whole if is_whole else Number)(least, most, is_open)
+    return invalid_value(name, given, accepted.description)
+
+
 def _no_option(error: click.NoSuchOption) -> str:
     """Return the message for an unknown option, with what to give instead."""
     option = error.option_name.replace("_", "-")
     path = error.ctx.command_path if error.ctx else "distkern"
     instead = _INSTEAD.get(option, "")
+    if path.endswith(("evaluate", "predict")) and option in ("--metric", "--scoring"):
+        instead = "`distkern evaluate` prints all metrics"
+    known = _options(error.ctx.command if error.ctx else None)
+    if not instead and "--set" in known and (name := _hyperparameter(option)):
+        instead = f"write --set {name}=VALUE"
     if not instead and option in _options(group.get_command(click.Context(group), "shard")):
         instead = f"it belongs to the data set: distkern shard FILE {option} ... --out D.zarr"
-    known = _options(error.ctx.command if error.ctx else None)
     near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)
     if not instead and near:
         instead = f"did you mean {near[0]}?"
     return f"{error.option_name}: no such option; {instead or f'see `{path} --help`'}"
+
+
+def _hyperparameter(option: str) -> str | None:
+    """Return the hyperparameter that an option names, in our words or another library's."""
+    # the import takes a while
+    from distkern.solvers.base import SOLVERS
+    from distkern.solvers.hyperparameters import hyperparameters_of
+
+    name = option.removeprefix("--").replace("-", "_")
+    known = {one for solver in SOLVERS.values() for one in hyperparameters_of(solver)}
+    return name if name in known else synonym(name, known)
 
 
 def _options(command: click.Command | None) -> list[str]:

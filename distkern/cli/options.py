@@ -42,7 +42,8 @@ class PlaceType(_ParamType):
         try:
             return place_of(value)
         except InputError as error:
-            self.fail(str(error), parameter, context)
+            name = None if parameter is None else parameter.opts[-1]
+            raise InputError(error.what, where=error.where or name, hint=error.hint) from None
 
 
 PLACE = PlaceType()
@@ -57,7 +58,7 @@ def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
         try:
             return None if value is None else parse(value)
         except InputError as error:
-            raise click.BadParameter(str(error), context, parameter) from None
+            raise InputError(error.what, where=error.where or parameter.opts[-1], hint=error.hint) from None
 
     return read
 

@@ -28,7 +28,7 @@ def plan(
 
     \b
     Example:
-      distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB --set n_landmarks=2000
+      distkern plan --data covtype.zarr --algorithm csvrg --memory-limit 512MiB
     """
     from distkern.cli.job import placed, prepare, resolve_job
     from distkern.cli.train import has_dashboard

@@ -79,7 +79,7 @@ def predict(
     _check_source(files, data, split, how)
     fitted = options.with_threshold(load_model(model), threshold)
     if proba and decision:
-        raise InputError("excludes --decision", where="--proba", hint="give one of them")
+        raise InputError("cannot be combined with --decision", where="--proba", hint="give one of them")
     if threshold is not None and (proba or decision):
         raise InputError(
             "is for classes", where="--threshold", hint="leave it out, or --proba and --decision"
@@ -155,7 +155,7 @@ def _check_source(files: tuple[str, ...], data: str | None, split: str | None, h
             raise InputError("files have no splits", where="--split", hint="leave it out")
         for file in files:
             if is_dataset(file):
-                raise InputError("a data set, not a file", where=file, hint=f"give it as --data {file}")
+                raise InputError("is a data set, not a file", where=file, hint=f"give it as --data {file}")
         return
     for name, value in how.items():
         if value is not None:
@@ -165,5 +165,5 @@ def _check_source(files: tuple[str, ...], data: str | None, split: str | None, h
     place = place_of(str(data))
     if place.exists() and not place.is_dir():
         raise InputError(
-            "a file, not a data set", where=str(data), hint=f"give it without --data: predict M {data}"
+            "is a file, not a data set", where=str(data), hint=f"give it without --data: predict M {data}"
         )

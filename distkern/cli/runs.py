@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from functools import partial
 from typing import Any
 
@@ -122,6 +123,9 @@ def _found(folder: Place) -> list[dict[str, Any]]:
 
     if not folder.is_dir():
         raise InputError("no such folder", where=str(folder), hint="give the folder with your models")
+    if (folder / "model.json").exists():
+        hint = f"give the folder around it: `distkern runs {shlex.quote(str(folder.parent))}`"
+        raise InputError("is a model", where=str(folder), hint=hint)
     found = []
     for path in folder.iterdir():
         metrics = path / "metrics.jsonl"

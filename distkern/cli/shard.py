@@ -13,7 +13,7 @@ import click
 
 from distkern.cli import options
 from distkern.core import interrupts
-from distkern.core.errors import InputError, Problems
+from distkern.core.errors import InputError, Problems, invalid_value
 from distkern.core.names import plain_labels, written
 from distkern.core.text import in_bytes, in_time
 from distkern.data.options import IMPUTE
@@ -234,9 +234,11 @@ def shard(
             dataset = ingest(src, out, columns=columns, overwrite=overwrite, **how)
         else:
             problems: list[InputError] = []
+            target: str | None = None
             rows_of_labels: dict[Any, int] = {}
             try:
-                rows_of_labels = look(src, **how)
+                checked = look(src, **how)
+                rows_of_labels, target = checked.rows_of_labels, checked.target_name
                 if not (reports or as_json or notices):
                     what = "all columns are numbers" if like is None else f"the columns match {like}"
                     click.echo(f"{what}; nothing to report")
@@ -245,15 +247,23 @@ def shard(
                 raise
             finally:
                 terminal.clear()
+                if not as_json:
+                    _tell_target(target, how)
                 _show_check(reports, notices, problems, rows_of_labels, as_json)
             return
     seconds = time.perf_counter() - started
     facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
     if facts["class_rows"] and not as_json:
         _print_classes(facts["class_rows"], len(facts["classes"]))
-    if how["target"] is None and like is None and dataset.target_name is not None and not as_json:
-        click.echo(f"target: {dataset.target_name} (the last column; --target COLUMN for another)")
+    if not as_json:
+        _tell_target(dataset.target_name, how)
     options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices, like))
+
+
+def _tell_target(name: str | None, how: Mapping[str, Any]) -> None:
+    """Name the target if no option does."""
+    if how["target"] is None and how["like"] is None and name is not None:
+        click.echo(f"target: {name} (the last column; --target COLUMN for another)")
 
 
 def _show_check(
@@ -311,9 +321,9 @@ def _by_name(given: tuple[str, ...]) -> dict[str, str]:
     for item in given:
         name, equals, how = item.rpartition("=")
         if not equals or not name:
-            raise InputError(
-                f"{item!r} is not NAME=HOW", where="--categorical", hint=f"give {item or 'NAME'}=onehot, say"
-            )
+            name, _, how = item.partition(":")
+            example = f"{name or 'NAME'}={how or 'onehot'}"
+            raise invalid_value("--categorical", item, "NAME=HOW", f"give for instance {example}")
         found[name] = how
     return found
 
@@ -335,7 +345,7 @@ def _add_columns(
             hint = f"give --columns to add the feature-major copy to {src[0]}"
         elif columns:
             hint += ", or one data set to which to add the feature-major copy"
-        raise InputError("missing", where="--out", hint=hint)
+        raise InputError("is missing", where="--out", hint=hint)
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if given and option.name not in _OF_THE_COPY:

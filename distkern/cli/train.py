@@ -57,7 +57,7 @@ def train(
     \b
     Examples:
       distkern train --data covtype.zarr --out m
-      distkern train --data covtype.zarr --algorithm csvrg --out m --set gamma=4.0 --set n_landmarks=512
+      distkern train --data covtype.zarr --algorithm csvrg --set gamma=4.0 --out m
 
     \b
     The same as a file, for `distkern train job.toml`:
@@ -138,6 +138,11 @@ def run_job(
     from distkern.show.passes import PassRecorder
     from distkern.show.report import write_report
 
+    if "://" in job.scheduler and not on_cluster:
+        # choosing an algorithm takes a while, and comes first
+        from distkern.engine.dask.handshake import greet
+
+        greet(job.scheduler)
     evaluations = {} if evaluations is None else evaluations
     folder = job.model_folder
     served = has_dashboard(job, dashboard)

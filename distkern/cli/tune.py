@@ -54,7 +54,8 @@ def tune(
       out = "m"
       [search]
       method = "halving"       # or grid, or random with candidates = 20
-      validation = 0.2         # share held out, or a number of folds; metric = "auc" compares by AUC
+      validation = 0.2         # share of held-out rows, or a number of folds
+      metric = "auc"           # or log_loss, error, rmse, ...
       [search.params]
       gamma = [0.5, 2.0, 8.0]
       lam = {low = 1.0, high = 1e4, log = true, points = 5}
@@ -70,8 +71,8 @@ def tune(
     from distkern.cli.train import driving, has_dashboard
     from distkern.show.terminal import Terminal
 
-    search = tuning.search_of(job, dataset)
     tuning.check_search_folder(job)
+    search = tuning.search_of(job, dataset)
     tuned = tuning.job_of(job, search.candidates[0].estimator)
     if tuned.algorithm != job.algorithm:
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
@@ -143,8 +144,9 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
     click.echo(wrapped(f"* {tuning.chosen_words(search, ranked)}"))
-    if chance := tuning.within_chance(ranked):
-        click.echo(wrapped(chance))
+    for text in (tuning.beside_defaults(search, ranked), tuning.within_chance(ranked)):
+        if text:
+            click.echo(wrapped(text))
     for text in tuning.at_an_end(ranked):
         click.echo(wrapped(f"{text}: a wider range may contain a better value"))
     test = (
@@ -152,7 +154,6 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
     )
     if value is not None and metric not in ("error", error_name(last)):
         test += f", test {metric} {tuning.in_metric(metric, value)}"
-    click.echo(
-        f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
-    )
+    trained = f"trained on all training rows: train {error_name(last)} {in_error(last, 'train_error')}{test}"
+    click.echo(wrapped(trained))
     click.echo(f"model in {job.out}, all trials in {tuning.search_folder(job) / 'report.html'}")

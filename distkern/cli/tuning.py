@@ -113,6 +113,17 @@ def within_chance(ranked: Sequence[Ranked]) -> str:
     return f"{near} candidates are within 2 standard errors of the best; {which} chosen"
 
 
+def beside_defaults(search: Search, ranked: Sequence[Ranked]) -> str:
+    """Return a sentence on the algorithm's default settings; empty if the search did not try them."""
+    own = next((one for one in ranked if one.number == 0), None) if search.own_space else None
+    if own is None or own.value is None:
+        return ""
+    if own is ranked[0]:
+        return "the default settings are the best"
+    value = f"the default settings have {search.metric.name} {in_metric(search.metric.name, own.value)}"
+    return value if own.apart is None else f"{value}, worse by {in_difference(own)}"
+
+
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
     """Describe hyperparameters whose best value is the smallest or largest of several."""
     found = []
@@ -172,7 +183,7 @@ def candidate_table(
             # in one unit, so that a reader can sort the column
             f"{one.seconds:,.1f} s",
             "-" if one.trials[-1].n_stages is None else str(one.trials[-1].n_stages),
-            one.failed or one.trials[-1].ended or "-",
+            one.failed or (one.trials[-1].ended or "-").partition(":")[0],
         )
         for one in ranked
     ]

@@ -11,6 +11,7 @@ import numpy as np
 from distkern.choose.tuning.space import Drawable, Range, SearchTable
 from distkern.cli.tuning import (
     at_an_end,
+    beside_defaults,
     candidate_table,
     compared_on,
     in_metric,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: ratio of a hyperparameter's extreme values from which its axis is logarithmic
 _WIDE = 20.0
+#: ratio of losses from which their axis is logarithmic
+_SEVERAL = 2.5
 #: number of values from which axes leave out far ones, and interquartile ranges that count as far
 _FEW, _FAR = 6, 3.0
 #: colours of rungs
@@ -49,8 +52,9 @@ def tuning_page(
     body: list[Section] = [
         note(_how(search, best), "quiet"),
         tiles(cells),
-        *(note(f"{words}: a wider range may contain a better value") for words in at_an_end(ranked)),
+        note(beside_defaults(search, ranked)),
         note(within_chance(ranked)),
+        *(note(f"{words}: a wider range may contain a better value") for words in at_an_end(ranked)),
         Plots(_plots(job, search, ranked)),
         note(_beyond(search, ranked), "quiet"),
         heading("Candidates"),
@@ -71,7 +75,11 @@ def _how(search: Search, best: Ranked) -> str:
 def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
     """Return plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
     metric = search.metric.name
-    up = Axis(metric, ends=_ends([value for one in ranked for _, value in _values(one)], ranked[0].value))
+    losses = [value for one in ranked for _, value in _values(one)]
+    ends = _ends(losses, ranked[0].value)
+    # losses of trials on few rows are several times the best, whose differences count
+    several = search.metric.is_loss and ends is None and 0 < _SEVERAL * min(losses, default=0) < max(losses)
+    up = Axis(metric, kind="log" if several else "number", ends=ends)
     plots = []
     for name in ranked[0].settings:
         values = {one.number: one.settings[name] for one in sorted(ranked, key=lambda one: one.number)}
@@ -128,13 +136,23 @@ def _axis(name: str, values: Sequence[Any], job: Job, search: Search) -> Axis:
     if not all(is_number(value) for value in values):
         declared = [] if asked is None or isinstance(asked, Drawable) else list(asked)
         known = search.candidates[0].estimator.hyperparameters.get(name)
-        order = [*declared, *([] if known is None else known.words), *values]
+        numbers = sorted(value for value in values if is_number(value))
+        # rules with a divisor stand together, by width
+        rules = {str(value).partition("/")[0] for value in values if "/" in str(value)}
+        words = [] if known is None else [word for word in known.words if word not in rules]
+        order = [*declared, *words, *numbers, *sorted(values, key=_width)]
         tried = set(map(setting_word, values))
         return Axis(name, words=tuple(dict.fromkeys(w for w in map(setting_word, order) if w in tried)))
     if isinstance(asked, Range):
         return Axis(name, kind="log" if asked.log else "number")
     is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
     return Axis(name, kind="log" if is_wide else "number")
+
+
+def _width(value: Any) -> float:
+    """Return the place of a rule with a divisor among its kind: median/0.5 is half as wide as median/0.25."""
+    _, slash, divisor = str(value).partition("/")
+    return float(divisor) if slash and divisor.replace(".", "", 1).isdigit() else 1.0
 
 
 def _place(value: Any, axis: Axis) -> float:

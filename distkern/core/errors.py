@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 #: characters of a part of a message
 _LONGEST = 800
+#: a problem that starts with a verb continues its place: "a.csv is empty", "nu must be ..."
+_VERB = re.compile(
+    r"(already exists|belongs|cannot|contains|determines|does|encodes|exists|has|holds|is|must|needs|"
+    r"supports|was)\b"
+)
 #: names in other libraries -> ours; the first valid one is suggested
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     word: tuple(ours.split())
@@ -24,7 +30,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "rbf": "gaussian gauss squared_exponential se radial",
         "polynomial": "poly polynomial_kernel",
         "chi2": "chi_squared additive_chi2",
-        "standard": "zscore standardize standardise standard_scaler",
+        "standard": "std zscore standardize standardise standard_scaler",
         "minmax": "min_max minmax_scaler",
         "normal": "quantile_normal gauss_rank",
         "train": "fit learn",
@@ -34,12 +40,16 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "tune": "search optimize optimise hpo",
         "runs": "list",
         "nu lam": "alpha reg_lambda lambda",
-        "stages": "max_iter n_epochs epochs n_iter",
+        "stages": "max_iter epochs n_epochs epochs n_iter",
         "random_state": "seed random_seed",
         "n_landmarks": "n_components n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
         "memory_limit": "max_memory memory",
         "tol": "tolerance",
+        "accuracy": "acc",
+        "validation": "cv folds n_splits validation_fraction",
+        "parameters": "param_grid param_distributions space",
+        "candidates": "n_iter n_trials",
     }.items()
     for word in theirs.split()
 }
@@ -67,7 +77,7 @@ class InputError(DistkernError, ValueError):
     Parameters
     ----------
     what : str
-        The problem, one clause without full stop.
+        The problem, one clause without full stop; its subject is ``where`` if it starts with a verb.
     where : str, optional
         File, row, column or option, for instance ``"a.csv, row 7, column 'age'"``.
     hint : str, optional
@@ -83,7 +93,9 @@ class InputError(DistkernError, ValueError):
     @property
     def _message(self) -> str:
         # a name in a user's file may be as long as the file
-        place = "" if self.where is None else f"{_shortened(self.where)}: "
+        joint = " " if _VERB.match(self.what) else ": "
+        named = self.where is None or self.what.startswith(f"{self.where} ")
+        place = "" if named else f"{_shortened(str(self.where))}{joint}"
         remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
         return f"{place}{_shortened(self.what)}{remedy}"
 
@@ -149,14 +161,33 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
+def synonym(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name of what another library calls ``name``."""
+    ours = _SYNONYMS.get(name.lower().replace("-", "_"), ())
+    return next((one for one in ours if one in known), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` probably means: another library's synonym or a close spelling."""
     names = sorted(known)
     same = [one for one in _SYNONYMS.get(name.lower().replace("-", "_"), ()) if one in names]
     # "c" is no misspelling of "nu", but "C" in another case
     in_case = [one for one in names if one.lower() == name.lower()]
-    guesses = same or in_case or difflib.get_close_matches(name, names, n=1)
+    longer = [one for one in names if len(name) >= 3 and one.startswith(name)]
+    close = difflib.get_close_matches(name, names, n=1)
+    # a misspelt name of another library
+    theirs = difflib.get_close_matches(name.lower(), _SYNONYMS, n=3, cutoff=0.8)
+    guesses = same or in_case or close or longer or [o for t in theirs for o in _SYNONYMS[t] if o in names]
     return next(iter(guesses), None)
+
+
+def invalid_value(name: str | None, value: object, accepted: str, hint: str | None = None) -> InputError:
+    """Return the error for a value that a parameter or option does not accept.
+
+    >>> print(invalid_value("nu", -1, "a positive number"))
+    nu must be a positive number, got -1
+    """
+    return InputError(f"must be {accepted}, got {_shortened(repr(value))}", where=name, hint=hint)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

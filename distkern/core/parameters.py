@@ -11,7 +11,7 @@ import dataclasses
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from distkern.core.choices import Choices
-from distkern.core.errors import InputError, other_way, unknown_name
+from distkern.core.errors import InputError, invalid_value, nearest, other_way
 from distkern.core.registry import Family
 
 _KEY = "parameter"
@@ -90,7 +90,7 @@ class Number(AbstractKind):
 
     @property
     def description(self) -> str:
-        return f"{self.noun}{self._range}"
+        return "a positive number" if self == POSITIVE else f"{self.noun}{self._range}"
 
     @property
     def docstring_type(self) -> str:
@@ -117,7 +117,7 @@ class Whole(Number):
     """Integers from ``least`` to ``most``."""
 
     least: float = 1
-    noun = "a whole number"
+    noun = "an integer"
     annotation = "int"
 
     def accepts(self, value: Any) -> bool:
@@ -208,6 +208,8 @@ class Literal(AbstractKind):
 
 FLAG = Literal((True, False), "true or false")
 NOTHING = Literal((None,), "none")
+#: description -> its parts, in a list of other alternatives
+_ALTERNATIVES = {FLAG.description: ["true", "false"]}
 
 
 @dataclass(frozen=True)
@@ -262,7 +264,10 @@ class Parameter:
     @property
     def description(self) -> str:
         """Return the accepted values in words."""
-        return " or ".join(kind.description for kind in self.kinds)
+        words = list(map(repr, dict.fromkeys(self.words)))
+        others = [kind.description for kind in self.kinds if not kind.words and not kind.accepts(None)]
+        alternatives = [one for other in others for one in _ALTERNATIVES.get(other, [other])]
+        return in_words([*alternatives, *words, *["none"] * self.can_be_none])
 
     @property
     def annotation(self) -> str:
@@ -283,8 +288,7 @@ class Parameter:
         types = dict.fromkeys([*(kind.docstring_type for kind in self.kinds), choice])
         ordered = sorted(filter(None, types), key=lambda one: one == "None")
         default = f'"{self.default}"' if isinstance(self.default, str) else repr(self.default)
-        listed = " or ".join(filter(None, [", ".join(ordered[:-1]), ordered[-1]]))
-        return f"{listed}, default={default}"
+        return f"{in_words(ordered)}, default={default}"
 
     @property
     def words(self) -> list[str]:
@@ -307,16 +311,26 @@ class Parameter:
             if (refusal := kind.refusal(value)) is not None:
                 raise InputError(refusal.what, where=name, hint=refusal.hint)
         if isinstance(value, str) and self.words:
-            others = [kind.description for kind in self.kinds if not kind.words and not kind.accepts(None)]
-            error = unknown_name("value", value, [*self.words, *others])
             if any(isinstance(kind, Words) and kind.names_another(value) for kind in self.kinds):
-                hint = f"use one of: {', '.join([*self.words, *others])}"
+                hint = f"use {self.description}"
                 raise InputError(f"{value!r} is a {name} that cannot be used here", where=name, hint=hint)
-            hint = str(error.hint)
-            if self.can_be_none and hint.startswith("use one of"):
-                hint += " or none"
-            raise InputError(error.what, where=name, hint=other_way(name, value) or hint)
-        raise InputError(f"is {value!r}", where=name, hint=f"use {self.description}")
+            close = nearest(value, self.words)
+            if close or other_way(name, value):
+                hint = other_way(name, value) or f"did you mean {close!r}?"
+                raise InputError(f"unknown value {value!r}", where=name, hint=hint)
+        # 1e3 is a float
+        whole = int(value) if isinstance(value, float) and value.is_integer() else None
+        fits = whole is not None and any(kind.accepts(whole) for kind in self.kinds)
+        raise invalid_value(name, value, self.description, f"write {whole}" if fits else None)
+
+
+def in_words(alternatives: Sequence[str]) -> str:
+    """Return alternatives as a list.
+
+    >>> in_words(["a number", "'auto'", "none"])
+    "a number, 'auto' or none"
+    """
+    return " or ".join(filter(None, [", ".join(alternatives[:-1]), *alternatives[-1:]]))
 
 
 def parameter(
@@ -359,11 +373,9 @@ def parse_bytes(text: str) -> int:
     unit = match[2].lower() if match else None
     size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
     if size < 1:
-        raise InputError(f"{text!r} is not a size in bytes", hint="write for instance 512MiB or 2GB")
+        raise invalid_value(None, text, "a size such as '512MiB' or '2GB'")
     if not unit and size < _LEAST:
-        raise InputError(
-            f"{text!r} is {size:,} bytes, as it has no unit", hint=f"write for instance {text}GiB"
-        )
+        raise InputError(f"must have a unit, got {text!r}", hint=f"write for instance {text}GiB")
     return size
 
 

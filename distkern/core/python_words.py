@@ -7,13 +7,14 @@ Code below the public functions names options as on the command line, where most
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import sys
 import warnings
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, nearest
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -55,9 +56,14 @@ _VALUE = re.compile(
     r"regression|balanced|\d[\w.]*)(?!\w)"
 )
 #: an option followed by a column name, as opposed to a word of the sentence
-_COLUMN = re.compile(r"--(drop|text|id|positive) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
-_CATEGORIES = re.compile(r"--categorical ([^\s=]+)=(onehot|target|drop)")
+_COLUMN = re.compile(
+    r"--(drop|text|id|positive) (?:'([^']+)'|([^\s'(),;]+))(?= uses| makes| leaves| keeps|[),;]|$)"
+)
+_CATEGORIES = re.compile(r"--categorical (?:'([^']+)'|([^\s=]+))=(onehot|target|drop)")
 _FLAG = re.compile(rf"--({'|'.join(map(re.escape, sorted(_FLAGS, key=len, reverse=True)))})(?![\w-])")
+#: words of a job file, in the accepted values of a message
+_WORD = re.compile(r"(?<=be )(true)\b|(?<=, |r )(none|false)(?=$|, got| or )|(?<=, )(true)(?=, false)")
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 _OTHER = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
@@ -74,8 +80,14 @@ def in_python_words(text: str) -> str:
     "give a list of values, or {'low': 0.1, 'high': 10.0, 'log': True}"
     >>> in_python_words("--text notes uses its words, --categorical notes=target keeps it as categories")
     "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
+    >>> in_python_words("--text 'my notes' uses its words, --categorical 'my notes'=target keeps it")
+    "text=['my notes'] uses its words, categorical={'my notes': 'target'} keeps it"
     >>> in_python_words("use a number > 0 or none")
     'use a number > 0 or None'
+    >>> in_python_words("--threshold must be a number, 'balanced' or none, got 2")
+    "threshold must be a number, 'balanced' or None, got 2"
+    >>> in_python_words("projection must be true, false or 'span', got 2")
+    "projection must be True, False or 'span', got 2"
     """
     parts = _COMMANDS.split(text)
     return "".join(part if part.startswith("`") else _translated(part) for part in parts)
@@ -85,13 +97,11 @@ def _translated(text: str) -> str:
     text = _TABLE.sub(lambda found: _dict(found[1]), text)
     text = _SETTING.sub(lambda found: f"{found[1]}={_literal(found[2])}", text)
     text = _VALUE.sub(lambda found: f"{_name(found[1])}={_VALUES[found[1]](found[2])}", text)
-    text = _CATEGORIES.sub(lambda found: f"categorical={{{found[1]!r}: {found[2]!r}}}", text)
-    text = _COLUMN.sub(
-        lambda found: f"{found[1]}={[found[2]] if found[1] in ('drop', 'text') else found[2]!r}", text
-    )
+    text = _CATEGORIES.sub(lambda found: f"categorical={{{(found[1] or found[2])!r}: {found[3]!r}}}", text)
+    text = _COLUMN.sub(lambda found: f"{found[1]}={_listed(found[1], found[2] or found[3])}", text)
     text = _FLAG.sub(lambda found: _FLAGS[found[1]], text)
     text = _OTHER.sub(lambda found: _name(found[1]), text)
-    return text.removesuffix(" or none") + " or None" * text.endswith(" or none")
+    return _WORD.sub(lambda found: found[0].capitalize(), text)
 
 
 def _dict(table: str) -> str:
@@ -99,6 +109,10 @@ def _dict(table: str) -> str:
     items = (item.partition(" = ") for item in table.split(", "))
     words = {"true": "True", "false": "False"}
     return f"{{{', '.join(f'{key!r}: {words.get(value, value)}' for key, _, value in items)}}}"
+
+
+def _listed(option: str, name: str) -> str:
+    return repr([name] if option in ("drop", "text") else name)
 
 
 def _name(option: str) -> str:
@@ -127,5 +141,12 @@ def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Re
         except InputError as error:
             error.reword(in_python_words)
             raise
+        except TypeError as error:
+            # nothing was called: the arguments do not fit
+            unknown = _UNEXPECTED.search(str(error))
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None or unknown is None:
+                raise
+            near = nearest(unknown[1], inspect.signature(function).parameters)
+            raise TypeError(f"{error}{f'; did you mean {near!r}?' if near else ''}") from None
 
     return wrapped

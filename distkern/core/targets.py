@@ -39,7 +39,7 @@ def weights_of_rows(weights: Any, first_row: int = 1) -> NDArray[np.float64]:
     wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(wrong):
         where = f"sample_weight, row {first_row + wrong[0]}"
-        raise InputError(f"is {found[wrong[0]]:g}", where=where, hint="give finite weights >= 0")
+        raise InputError(f"must be a finite number >= 0, got {found[wrong[0]]:g}", where=where)
     return found
 
 

@@ -53,10 +53,12 @@ class Checked(Exception):
     Attributes
     ----------
     rows_of_labels : training rows of each label
+    target_name : name of the target, if the files name it
     """
 
-    def __init__(self, labels: Sequence[Any], counts: Sequence[int]) -> None:
+    def __init__(self, labels: Sequence[Any], counts: Sequence[int], target_name: str | None) -> None:
         super().__init__()
+        self.target_name = target_name
         self.rows_of_labels = dict(zip(labels, counts, strict=True))
 
 
@@ -386,7 +388,7 @@ class Builder:
                 for rows, _ in train_spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
                     encoded.train(rows)
                 self._note_unseen(encoded)
-            raise Checked(labels or (), self.rows_of_classes)
+            raise Checked(labels or (), self.rows_of_classes, self.shape.target_name)
         table = None if encoded is None else encoded.table
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         names = self.shape.names

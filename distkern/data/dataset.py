@@ -237,14 +237,15 @@ class Split(AbstractSource):
             return np.array(everything[rows], dtype=np.int64)
         positions = np.atleast_1d(np.asarray(rows))
         if positions.ndim != 1 or positions.dtype.kind not in "biu":
-            raise InputError(f"rows by {type(rows).__name__}", where=repr(self), hint="give positions")
+            what = f"rows are selected by position, got {rows!r}"
+            raise InputError(what, where=repr(self), hint="give an integer, a slice or an array of integers")
         if positions.dtype.kind == "b" and len(positions) == self.n_rows:
             positions = np.flatnonzero(positions)
         if positions.dtype.kind == "b" or (
             positions.size and not -self.n_rows <= positions.min() <= positions.max() < self.n_rows
         ):
             # also ends iteration
-            raise IndexError(f"there are {self.n_rows:,} rows")
+            raise IndexError(f"row out of range: there are {self.n_rows:,} rows")
         return positions.astype(np.int64) % self.n_rows
 
     def _taken(self, positions: NDArray[np.int64]) -> Rows:

@@ -209,10 +209,10 @@ def _with_roles(
     return chain([first], chunks), replace(options, weight=weight, group=group)
 
 
-def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> dict[Any, int]:
+def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> Checked:
     """Call ``report`` with the encoding that :func:`shard` would give every table column, and write nothing.
 
-    Returns the number of training rows of each label. Rows are parked in the temporary folder. Raises as
+    Returns what it found. Rows are parked in the temporary folder. Raises as
     :func:`shard`.
     """
 
@@ -220,7 +220,7 @@ def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> 
         try:
             shard(sources, f"{folder}/checked.zarr", report=report, check_only=True, **how)
         except Checked as checked:
-            return checked.rows_of_labels
+            return checked
     raise AssertionError("checking ends with Checked")
 
 
@@ -356,7 +356,9 @@ def _check_place(target: Place, overwrite: bool) -> None:
     elif not os.path.lexists(target) or is_empty_folder(target):
         return
     if not overwrite:
-        raise InputError("already exists", where=str(target), hint="give --overwrite or another --out")
+        # no other folder or file is overwritten
+        hint = "give --overwrite or another --out" if is_dataset(target) else "give another --out"
+        raise InputError("already exists", where=str(target), hint=hint)
     try:
         read_manifest(target)
     except InputError as error:

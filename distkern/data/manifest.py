@@ -191,7 +191,9 @@ def _absent(folder: Place) -> InputError:
         return InputError("there is no data set", where=where, hint="check the path or run `distkern shard`")
     if not folder.is_dir():
         return not_sharded(folder)
-    what, hint = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
+    if (folder / "model.json").is_file():
+        return InputError("is a model, not a data set", where=where, hint="give the data set")
+    what, hint = f"is not a finished data set (no {FILE})", _DESCRIPTION.again
     if isinstance(folder, URLPlace):
         # the manifest is written last
         hint += ", which replaces the remains of a writer that died"

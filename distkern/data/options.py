@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from distkern.core.errors import InputError, unknown_name
+from distkern.core.errors import InputError, invalid_value, unknown_name
 from distkern.core.names import written
 from distkern.data.columns._reading import OPTIONS, Remedies
 from distkern.data.formats._kinds import TableKinds
@@ -108,13 +108,11 @@ class ShardOptions(FileForm):
         if self.positive is not None and self.task in ("regression", "none"):
             raise InputError("only classes have a positive label", where="--positive", hint="leave it out")
         if self.test_fraction is not None and not 0 < self.test_fraction < 1:
-            raise InputError(
-                f"{self.test_fraction} is not between 0 and 1", where="--test-fraction", hint="give 0.2, say"
-            )
+            raise invalid_value("--test-fraction", self.test_fraction, "between 0 and 1, such as 0.2")
         if self.rows_per_shard is not None and self.rows_per_shard < 1:
-            raise InputError("a shard has at least one row", where="--rows-per-shard", hint="give 10000, say")
+            raise invalid_value("--rows-per-shard", self.rows_per_shard, "an integer >= 1, such as 10000")
         if self.seed < 0:
-            raise InputError("a seed is 0 or more", where="--seed", hint="give 0, say")
+            raise invalid_value("--seed", self.seed, "an integer >= 0")
 
     def _check_columns(self) -> None:
         for name in self.text:

@@ -107,7 +107,7 @@ def open_predictions(
         )
     if path.suffix not in (".zarr", ".csv", ".npy"):
         raise InputError(
-            f"cannot write {path.suffix or 'a file without ending'!r}",
+            "has no ending" if not path.suffix else f"has the unknown ending {path.suffix!r}",
             where=str(path),
             hint="end the name in .zarr, .csv or .npy",
         )

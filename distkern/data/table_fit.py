@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -258,19 +259,19 @@ class TableFit:
 
     def _left_out(self, name: str) -> str:
         """Return why a column is left out, and how to keep it."""
-        reading = self.kinds.reading(name)
+        reading, quoted = self.kinds.reading(name), shlex.quote(name)
         if not (self._facts[name].n_present or reading.overflows):
             return "is left out: it has no value"
         why, keeps = (
             "is left out: most of its values occur once",
-            f"--categorical {name}=target keeps it as categories",
+            f"--categorical {quoted}=target keeps it as categories",
         )
         if reading.overflows:
             why = f"is left out: it has more than {MAX_LEVELS:,} different texts"
-            keeps = f"--drop {name} leaves it out from the start"
+            keeps = f"--drop {quoted} leaves it out from the start"
         if reading.notation.remedies is not OPTIONS:
             return why
-        return f"{why} (--text {name} uses its words, --id {name} makes it the row id, {keeps})"
+        return f"{why} (--text {quoted} uses its words, --id {quoted} makes it the row id, {keeps})"
 
     @property
     def notes(self) -> list[str]:

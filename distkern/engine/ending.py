@@ -15,7 +15,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, invalid_value
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Trouble
 
 CONVERGED, USED_UP, DIVERGED, INTERRUPTED = "converged", "stages used up", "diverged", "interrupted"
@@ -166,13 +166,11 @@ class Stopping:
         """
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
         if not all(map(callable, called)):
-            raise InputError("not functions", where="callbacks", hint="give functions of a dict")
+            raise invalid_value("callbacks", callbacks, "functions that take a dict")
         if patience is None:
             return cls(None, called)
         if not isinstance(patience, int | np.integer) or isinstance(patience, bool) or patience < 1:
-            raise InputError(
-                f"is {patience!r}", where="early_stopping", hint="give a number of stages >= 1, or None"
-            )
+            raise invalid_value("early_stopping", patience, "a number of stages >= 1, or None")
         if held_out is None:
             raise InputError("needs held-out rows", where="early_stopping", hint="give them as eval_set")
         return cls(int(patience), called)

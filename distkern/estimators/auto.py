@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core import blas
-from distkern.core.choices import Compared
+from distkern.core.choices import Compared, reason
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.core.types import AbstractSource
@@ -164,7 +164,7 @@ class ChoosingRecipe(Recipe):
             default = Candidate("cells") if source.n_features <= _NARROW else self._unsearched(source)
             first = replace(default, because=columns)
         else:
-            first = self._searched(data, columns)
+            first = self._searched(data)
         limit = self.settings.value("memory_limit")
         if limit is None:
             return first
@@ -227,7 +227,7 @@ class ChoosingRecipe(Recipe):
         """Return the machine of Newton's method that is the default without a comparison."""
         return _LINEAR if source.is_sparse and source.n_features >= _WIDE else Candidate("newton")
 
-    def _searched(self, data: TrainingData, columns: str) -> Candidate:
+    def _searched(self, data: TrainingData) -> Candidate:
         """Choose the best machine on held-out rows of a sample."""
         # loaded models do not need these modules
         from distkern.choose.ladder import SCORED_UP_TO, STANDARD
@@ -239,14 +239,14 @@ class ChoosingRecipe(Recipe):
         sample = arena.sample
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
-            because = f"{columns}, and too few different rows{of_class} to choose by"
+            because = f"there are too few different rows{of_class} to compare algorithms"
             return replace(self._unsearched(source), because=because)
         if source.is_sparse and source.n_features > _NARROW:
-            return self._compared(sample, columns, source)
+            return self._compared(sample, source)
         # keep columns that are scaled or sparse
         keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         result = arena.climb(MapChoice("none") if keeps else STANDARD)
-        because = f"{columns}, and by {self._unit} on held-out rows of a sample"
+        because = reason(result.compared, self._unit)
         inexact, expected = self._settings(result.inexact.setting, data), None
         if result.chosen.setting.kind == "exact":
             # cells estimate their own score on rows that they hold out
@@ -300,7 +300,7 @@ class ChoosingRecipe(Recipe):
     def _unit(self) -> str:
         return "squared error" if self.task == "regression" else "log loss"
 
-    def _compared(self, sample: FoldedSample, columns: str, source: AbstractSource) -> Candidate:
+    def _compared(self, sample: FoldedSample, source: AbstractSource) -> Candidate:
         """Choose the linear machine unless kernels at landmarks are better by two standard errors."""
         from distkern.choose.choice import is_better
         from distkern.choose.ladder import SCORED_UP_TO
@@ -318,7 +318,7 @@ class ChoosingRecipe(Recipe):
         expected = None
         if source.n_rows <= SCORED_UP_TO * sample.rows.n_rows:
             expected = sample.variance * chosen.score, sample.variance * chosen.error
-        because = f"{columns}, and by {self._unit} on held-out rows of a sample"
+        because = reason(compared, self._unit)
         return replace(chosen.setting, because=because, compared=compared, expected=expected)
 
     def _with_nu(self, candidate: Candidate, sample: FoldedSample) -> TriedSetting[Candidate]:

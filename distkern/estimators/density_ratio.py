@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, invalid_value
 from distkern.core.names import plain_labels
 from distkern.core.targets import plain_targets
 from distkern.core.types import Block
@@ -272,7 +272,7 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
             If a label is unknown to the model, or a sample has no rows.
         """
         if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
-            raise InputError(f"is {n_permutations!r}", where="n_permutations", hint="use 1 or more")
+            raise invalid_value("n_permutations", n_permutations, "an integer >= 1")
         values, of_p = self._ratios(X, y)
         n_p, n, total = int(of_p.sum()), len(values), float(values.sum())
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 
-from distkern.core.errors import InputError, unknown_name
+from distkern.core.errors import InputError, invalid_value, unknown_name
 from distkern.core.parameters import Whole
 from distkern.core.rng import Purpose, stream
 from distkern.core.targets import plain_targets
@@ -43,7 +43,9 @@ def explanation_of(
     for name, value in {**whole, "random_state": random_state}.items():
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
         if not kind.accepts(value):
-            raise InputError(f"is {value!r}", where=name, hint=f"use {kind.description}")
+            raise invalid_value(name, value, kind.description)
+    if isinstance(features, str):
+        raise InputError(f"must be a list, got {features!r}", where="features", hint=f"give [{features!r}]")
     given = _rows_of(model, X, y, max_samples, random_state)
     how = ExplanationEffort(
         random_state,

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, Parameter, Whole
+from distkern.core.python_words import in_python
 from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked, stacked
 from distkern.core.types import Floats
 from distkern.data.dataset import Dataset, Split
@@ -91,6 +92,7 @@ class RandomFeatures(
         gamma=Parameter(None, (*GAMMA.kinds, NOTHING), f"{GAMMA.help}; none: 1"),
     )
 
+    @in_python
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Check the rows and the parameters.
 
@@ -124,6 +126,7 @@ class RandomFeatures(
         self._model, self._n_features_out = made, made.n_features
         return self
 
+    @in_python
     def transform(self, X: Any) -> Any:
         """Compute z(X), (n_rows, n_features), in the precision of the rows.
 

@@ -74,8 +74,8 @@ class TrainingData:
         return np.ones(len(self.class_totals)) if class_weights is None else class_weights
 
 
-def check_task(dataset: Dataset, task: str) -> None:
-    """Refuse a data set of another task than ``task``, naming the algorithms for its task.
+def check_task(dataset: Dataset, task: str, hint: str | None = None) -> None:
+    """Refuse a data set of another task than ``task``; without ``hint``, name the algorithms for its task.
 
     Task "none" accepts any data set because it ignores the targets.
     """
@@ -83,11 +83,12 @@ def check_task(dataset: Dataset, task: str) -> None:
 
     if task in (dataset.task, "none"):
         return
-    hint = f"shard it again with --task {task}"
     takers = [name for name, kind in algorithms().items() if getattr(kind, "task", None) == dataset.task]
-    if takers:
-        names = ", ".join(name.removesuffix("_regressor") for name in takers)
-        hint = f"use an algorithm for {dataset.task} ({names}), or {hint}"
+    if hint is None:
+        hint = f"shard it again with --task {task}"
+        if takers:
+            names = ", ".join(name.removesuffix("_regressor") for name in takers)
+            hint = f"use an algorithm for {dataset.task} ({names}), or {hint}"
     raise InputError(
         f"the data set is for task {dataset.task!r}, not {task}", where=str(dataset.path), hint=hint
     )
@@ -152,7 +153,7 @@ def of_positive_weight(
     if weights is None:
         return features, targets, None
     if np.any(weights < 0):
-        raise InputError("negative sample weights", where="sample_weight", hint="weights must be 0 or more")
+        raise InputError("has negative weights", where="sample_weight", hint="give weights >= 0")
     kept = weights > 0
     if not kept.any():
         raise InputError(

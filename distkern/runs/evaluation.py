@@ -322,11 +322,12 @@ def score_of(
         found = figures[name]
         # scikit-learn's r2 for constant targets
         return float(figures["rmse"] == 0) if found is None else float(found)
+    if y is None:
+        raise InputError("is missing", where="y", hint="give labels or targets with the rows")
     predicted = predict(X)
     if is_dask(predicted, y):
         return of_dask(y, predicted, sample_weight)
-    targets = y if y is None else plain_targets(y)
-    return float(of_arrays(targets, predicted, sample_weight=sample_weight))
+    return float(of_arrays(plain_targets(y), predicted, sample_weight=sample_weight))
 
 
 def _classes(model: FittedModel) -> NDArray[Any]:
@@ -355,7 +356,7 @@ def evaluation_pass(
             f"is a data set for task {split.dataset.task!r}, but "
             f"{model.columns.estimator} is for {model.task}",
             where=str(split.dataset.path),
-            hint=f"shard it with --task {model.task}",
+            hint="shard the file again with --like MODEL",
         )
     make = residuals_pass if model.task == "regression" else _counting_pass
     return make(model, split, found, compared)

@@ -78,7 +78,7 @@ def described(
         )
     for option, value in roles.items():
         if isinstance(value, str) and option != "id":
-            raise InputError(f"is {value!r}", where=option, hint=f"give a list: [{value!r}]")
+            raise InputError(f"must be a list, got {value!r}", where=option, hint=f"give [{value!r}]")
         for name in [id] if option == "id" and id is not None else (value or ()):
             if name not in names:
                 close = difflib.get_close_matches(str(name), names, n=1)

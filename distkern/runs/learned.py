@@ -219,7 +219,11 @@ def training_rows(
     data = from_arrays(features, targets, weights, task, groups)
     if frame is not None:
         data = replace(data, scaling=frame.scaling)
-        columns = replace(columns, table=frame.table, n_features_in=len(frame.table.columns))
+        # columns without features are none of the model's
+        names = None if columns.feature_names_in is None else np.asarray(frame.table.names, dtype=object)
+        columns = replace(
+            columns, table=frame.table, n_features_in=len(frame.table.columns), feature_names_in=names
+        )
     few = features.nbytes < _FEW_BYTES and workers is None
     return GivenTraining(data, columns, task, test), opened("synchronous" if few else "threads")
 

@@ -250,14 +250,12 @@ def check_model(folder: Place) -> str:
 def _opened(folder: Place) -> tuple[dict[str, Any], str]:
     file = folder / "model.json"
     if not file.is_file():
-        unfinished = (folder / "checkpoints").is_dir()
-        raise InputError(
-            "its training has not finished" if unfinished else "is not a model (no model.json)",
-            where=str(folder),
-            hint="run the train command again with --resume"
-            if unfinished
-            else "give the folder that train wrote",
-        )
+        what, hint = "is not a model (no model.json)", "give the folder that `distkern train` or save wrote"
+        if (folder / "checkpoints").is_dir():
+            what, hint = "its training has not finished", "run the train command again with --resume"
+        elif (folder / "manifest.json").is_file():
+            what = "is a data set, not a model"
+        raise InputError(what, where=str(folder), hint=hint)
     return DESCRIPTION.load(file)
 
 

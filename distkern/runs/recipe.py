@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.choices import Compared
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, invalid_value
 from distkern.core.names import code_of, plain_labels
 from distkern.core.parameters import NOT_NEGATIVE
 from distkern.core.types import AbstractSource
@@ -262,11 +262,7 @@ def given_weights(
                 f"class {label!r} is not in the data", where="class_weight", hint=f"classes: {labels}"
             )
         if not NOT_NEGATIVE.accepts(weight):
-            raise InputError(
-                f"the weight of class {label!r} is {weight!r}",
-                where="class_weight",
-                hint=f"use {NOT_NEGATIVE.description}",
-            )
+            raise invalid_value(f"class_weight of {label!r}", weight, NOT_NEGATIVE.description)
         weights[code] = float(weight)
     if weights @ class_totals == 0:
         raise InputError(

@@ -33,6 +33,8 @@ def names_of(X: Any) -> list[str] | None:
 
 def refuse_path(X: Any) -> None:
     """Refuse a path, a lazy query of Polars, a row or column of a frame, and masked numbers, as rows."""
+    if X is None:
+        raise InputError("is None", where="X", hint="give rows")
     refuse_masked(X)
     if hasattr(X, "iloc") and not hasattr(X, "columns"):
         hint = "give a frame: X.iloc[[0]] for a row, X[['name']] for a column"
@@ -51,7 +53,9 @@ def refuse_names(X: Any, **values: Any) -> None:
     """Refuse the name of a column instead of its values, for arguments with a value for each row."""
     for argument, value in values.items():
         if isinstance(value, str):
-            hint = f"give the values: {argument}=X[{value!r}], and leave the column out of X"
+            hint = "give one value for each row"
+            if value in (names_of(X) or ()):
+                hint = f"give the values: {argument}=X[{value!r}], and leave the column out of X"
             raise InputError(f"is the text {value!r}, not a value for each row", where=argument, hint=hint)
     name, times = next(iter(Counter(names_of(X) or [""]).most_common(1)))
     if times > 1:

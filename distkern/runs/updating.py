@@ -320,7 +320,7 @@ class UpdateRows:
         InputError
             If it has other columns or another task, or labels that the model does not know.
         """
-        check_task(split.dataset, model.task)
+        check_task(split.dataset, model.task, "shard the file again with --like MODEL")
         codes = _codes(model, split)
         data = from_split(split, model.task)
         totals, largest = data.class_totals, data.class_largest

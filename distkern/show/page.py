@@ -96,6 +96,7 @@ class Plot:
     height : in pixels
     square : whether both axes have the same length
     rug : values of rows, drawn as ticks along the x axis
+    legend : whether the key of the curves is shown
     """
 
     title: str
@@ -106,12 +107,13 @@ class Plot:
     height: int = 230
     square: bool = False
     rug: Sequence[float] = ()
+    legend: bool = True
 
     @property
     def keys(self) -> dict[str, Style]:
         """Labels of curves that the title does not name, with the first style of each."""
         styles: dict[str, Style] = {}
-        for curve in self.curves:
+        for curve in self.curves if self.legend else ():
             if curve.label and curve.label not in self.title.lower():
                 styles.setdefault(curve.label, curve.style)
         return styles

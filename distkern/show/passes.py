@@ -84,8 +84,8 @@ def pass_sections(totals: Sequence[PassTotal], *, modes: bool = False) -> Html:
             f"{total.times:,}",
             in_time(total.seconds),
             in_time(total.waited),
-            short_number(total.rows / total.seconds) if total.seconds > 0 else "-",
-            in_bytes(total.bytes),
+            short_number(total.rows / total.seconds) if total.rows and total.seconds > 0 else "-",
+            in_bytes(total.bytes) if total.bytes else "-",
             *([total.mode] if modes else []),
         )
         for total in totals

@@ -51,6 +51,8 @@ _TEX = ("$$", "\\[", "\\(")
 _SHADES, _FAINTEST = 8, 0.15
 #: pixels around a plot: left, right, top, bottom; left + right equals top + bottom for square plots
 _BORDERS = (64, 14, 30, 48)
+#: characters of all words along an axis that fit a narrow window
+_LETTERS = 30
 #: ratio of the ends of an axis from which its ticks are powers of ten
 _DECADES = 100.0
 #: kind of an axis -> format of its numbers in tooltips
@@ -231,6 +233,8 @@ class Figure:
     def _scale(self, values: Sequence[Any], axis: Axis, side: str, limits: Any) -> None:
         """Set the range and ticks of an axis for the values."""
         if axis.words:
+            if side == "x" and sum(map(len, axis.words)) > _LETTERS:
+                self.figure.xaxis[0].major_label_orientation = math.pi / 6
             return
         ends = [*values, *(_at(end, axis) for end in axis.within), *([0.0] if axis.from_zero else [])]
         is_log = axis.kind == "log" and bool(ends) and min(ends) > 0
@@ -246,7 +250,7 @@ class Figure:
             ticker: Any = AdaptiveTicker(base=1024, mantissas=powers, desired_num_ticks=5, num_minor_ticks=0)
             shown.update(ticker=ticker, formatter=NumeralTickFormatter(format="0[.]0 b"))
         elif axis.kind == "date":
-            ticker = DatetimeTicker(desired_num_ticks=5, num_minor_ticks=0)
+            ticker = DatetimeTicker(desired_num_ticks=4, num_minor_ticks=0)
             shown.update(ticker=ticker, formatter=DatetimeTickFormatter())
         else:
             ticker = BasicTicker(desired_num_ticks=5, num_minor_ticks=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,8 @@ from distkern.show.style import COMPARED, STYLES, Style
 
 #: columns whose importance is shown
 _MOST_IMPORTANT = 20
+#: decimals of importances, beyond which they are powers of ten
+_MOST_DECIMALS = 6
 #: characters shown of a word beside an axis
 _LETTERS = 18
 #: height of a plot with words: pixels for its frame and for each word
@@ -43,16 +46,28 @@ def importance_sections(found: Explanation) -> list[Section]:
     if shown:
         largest = max(max(one.loss + one.spread for one in shown), 1e-300)
         rows = [
-            (one.column, _with_spread(one), bar(one.loss / largest, spread=one.spread / largest))
+            (one.column, _with_spread(one, largest), bar(one.loss / largest, spread=one.spread / largest))
             for one in shown
         ]
         sections.append(table((), rows, "bars"))
     return sections
 
 
-def _with_spread(one: Importance) -> str:
-    words = magnitude(one.loss, 3, 1e4)
-    return f"{words} \N{PLUS-MINUS SIGN} {magnitude(one.spread, 1, 1e4)}" if one.spread else words
+def _with_spread(one: Importance, largest: float) -> str:
+    """Return a loss with its spread, both with the decimals that give the largest one four digits."""
+    decimals = 3 - math.floor(math.log10(largest))
+
+    def in_words(value: float) -> str:
+        if not 0 <= decimals <= _MOST_DECIMALS:
+            return magnitude(value, 3, 1e4)
+        # + 0.0 removes the sign of zero
+        return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+    return (
+        f"{in_words(one.loss)} \N{PLUS-MINUS SIGN} {in_words(one.spread)}"
+        if one.spread
+        else in_words(one.loss)
+    )
 
 
 def dependence_sections(found: Explanation) -> list[Section]:
@@ -100,13 +115,22 @@ def _plot(
             for place, style in styles.items()
         ]
         height = _FRAME + _LINE * max(len(words), 8)
-        return Plot(curve.column, Axis(within=within), Axis(words=words), curves, height=height)
+        return Plot(
+            curve.column,
+            Axis(within=within),
+            Axis(words=words),
+            curves,
+            height=height,
+            legend=len(styles) > 1,
+        )
     numbers, rug = ([_number(value) for value in some] for some in (curve.values, curve.rug))
     curves = [
         Curve(str(found.outputs[place]), numbers, curve.averages[place], style)
         for place, style in styles.items()
     ]
-    return Plot(curve.column, Axis(kind=curve.kind), Axis(within=within), curves, rug=rug)
+    # the sentence above the plots names a single output
+    legend = len(styles) > 1
+    return Plot(curve.column, Axis(kind=curve.kind), Axis(within=within), curves, rug=rug, legend=legend)
 
 
 def _number(value: float | str) -> float:

@@ -52,19 +52,20 @@ def choice_sections(history: Sequence[Metrics]) -> list[Html]:
     compared = [Compared(**facts) for facts in last.get("candidates", ())]
     if not compared:
         return [heading("Chosen model"), *notes] if notes else []
-    header = {"candidate": "", "cost": "of its trial", "loss": "mean loss on held-out rows"}
-    names = [one.name for one in compared]
-    tried = [
-        (
-            one.name if names.count(one.name) == 1 else f"{one.name}, {one.n_functions:,} functions",
-            one.cost or "-",
-            f"{one.loss:.4g}",
-        )
-        for one in compared
+    header = {
+        "candidate": "",
+        "rows": "training rows of its trial",
+        "functions": "basis functions of its trial",
+        "loss": "mean loss on held-out rows",
+    }
+    sizes = [
+        [None if size is None else f"{size:,}" for size in (one.n_rows, one.n_functions)] for one in compared
     ]
+    tried = [(one.name, *size, f"{one.loss:.4g}") for one, size in zip(compared, sizes, strict=True)]
     chosen = next((place for place, one in enumerate(compared) if one.chosen), None)
     losses = note(
-        "Losses on different rows cannot be compared; the last two candidates were trained on most rows.",
+        "The best candidate of each step, in the order of the search. Steps with more training rows also "
+        "hold out other rows, so their losses are not comparable with earlier ones.",
         "quiet",
     )
     return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), losses]

@@ -111,14 +111,15 @@ table.bars td { white-space: nowrap; border: 0; padding-top: .1rem; padding-bott
 table.bars td:first-child { white-space: normal; }
 table.bars td:nth-child(2) { text-align: right; width: 5rem; }
 table.scores td:last-child { width: 40%; } tr.chosen td { font-weight: 600; }
-tr.chosen td:first-child::before { content: "◆ "; color: var(--chosen); }
+tr.chosen td:first-child::before { content: "◆\\00a0"; color: var(--chosen); }
 th[data-sort] { cursor: pointer; } th[data-sort]::after { content: " ↕"; color: var(--quiet); }
 table.matrix { width: auto; } table.matrix td { padding: 1px; border: 0; }
 table.matrix td:first-child, table.matrix th { padding: .2rem .4rem; font-weight: 600; border: 0; }
 table.matrix th:not(:first-child) { text-align: center; }
-.cell { display: block; min-width: 1.3rem; white-space: nowrap; padding: .2rem .4rem; text-align: center; }
+.cell { display: block; min-width: 1.3rem; white-space: nowrap; padding: .2rem .4rem; text-align: center;
+  color: var(--ink); }
 .steps { display: inline-flex; } .dense .cell { padding: .15rem .2rem; }
-.cell.none { color: var(--quiet); opacity: .6; }
+.cell.none { color: var(--quiet); }
 .events { max-height: 22rem; overflow-y: auto; }
 table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right: 1rem; }
 .bar { height: .7rem; min-width: 6.5rem; border: 1px solid var(--rule); border-radius: .2rem;
@@ -140,6 +141,7 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
 .figures > * { min-width: 0; } figure { margin: 0; } figcaption { font-size: .85rem; padding-left: 3.6rem; }
 @media (max-width: 30rem) {
   table.facts td:first-child, table.bars td:first-child { width: 8rem; }
+  table.bars { font-size: .82rem; } .bars .bar { min-width: 3rem; }
   table.numbers { font-size: .82rem; } table.numbers th, table.numbers td { padding-right: .4rem; }
   table.events td:nth-child(2) { display: none; } figcaption { padding-left: 0; }
 }

@@ -190,7 +190,7 @@ class Terminal:
             self._doing, self._began = described, time.time()
         if event.time - self._printed >= _interval(event.time - self._started):
             self._printed = event.time
-            left = f", {in_time((total - done) / rate)} left" if rate > 0 else ""
+            left = f", {in_time((total - done) / rate)} left" if rate > 0 else f", {in_time(elapsed)} so far"
             self.line(f"{self._describe(event)}: {100 * done / max(total, 1):.0f} %, {rates}{left}")
 
     def _describe(self, event: Event) -> str:

@@ -107,8 +107,8 @@ CHOICE = {
     "search": Parameter(
         "full",
         (Words("full", "quick"), NOTHING),
-        "how to choose settings on held-out rows that the shape of the data leaves open; quick: among fewer; "
-        "none: not at all",
+        "how to choose settings on held-out rows; quick: among fewer candidates; none: by the shape of the "
+        "data alone",
     ),
     "memory_limit": MEMORY_LIMIT,
     "settings": Parameter(
@@ -215,7 +215,7 @@ CORESET = {
     "diameter": Parameter(
         None,
         (NOT_NEGATIVE, NOTHING),
-        "of the balls that cover the rows, instead of n_landmarks",
+        "diameter of the balls that cover the rows; an alternative to n_landmarks",
         {"landmarks": ("coverage",)},
     ),
     "landmarks": LANDMARKS,

@@ -296,7 +296,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
         help="weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's",
     )
     batch_size: int = parameter(1, Whole(), help="B, rows of a step")
-    stages: int = parameter(5, Whole(), help="the model is measured after each")
+    stages: int = parameter(5, Whole(), help="number of stages; the model is measured after each")
     steps_per_stage: int | float | None = rows_of_stage(
         "one pass, or more if that is less than 1 / lam steps (at most 2^14 of them)"
     )

@@ -143,7 +143,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         help="precondition steps by a bound of the Hessian from a sample of rows; none: up to 8192 features",
     )
     damping: float | None = parameter(
-        None, NOT_NEGATIVE, NOTHING, help="added to that bound; none: from the batch size"
+        None, NOT_NEGATIVE, NOTHING, help="added to the bound of the Hessian; none: from the batch size"
     )
     stages: int = parameter(
         10, Whole(), help="at most this many; each ends with one pass for the full gradient"

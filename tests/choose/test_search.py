@@ -256,16 +256,16 @@ def test_a_trial_is_not_taken_for_another_one(data, tmp_path):
     first, second = (tmp_path / "s" / "trials" / f"000{number}-0-0.json" for number in (0, 1))
     contents = first.read_text(), second.read_text()
     second.write_text(contents[0])
-    with pytest.raises(CorruptDataError, match=r"0001-0-0\.json: is trial 0000-0-0; remove this file"):
+    with pytest.raises(CorruptDataError, match=r"0001-0-0\.json is trial 0000-0-0; remove this file"):
         again()
     first.write_text(contents[1])
-    with pytest.raises(CorruptDataError, match=r"0000-0-0\.json: is trial 0001-0-0; remove this file"):
+    with pytest.raises(CorruptDataError, match=r"0000-0-0\.json is trial 0001-0-0; remove this file"):
         again()
     # of the same candidate, in a search with another seed
     Search(candidates(SETTINGS[:2]), data.train, seed=1, folder=SearchFolder(tmp_path / "o")).run(HERE)
     first.write_text((tmp_path / "o" / "trials" / "0000-0-0.json").read_text())
     second.write_text(contents[1])
-    with pytest.raises(CorruptDataError, match=r"0000-0-0\.json: is a trial of another search"):
+    with pytest.raises(CorruptDataError, match=r"0000-0-0\.json is a trial of another search"):
         again()
     first.unlink()
     assert found(again()) == found(ranked)

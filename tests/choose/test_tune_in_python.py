@@ -70,7 +70,7 @@ def test_distributions_of_scipy_and_optuna():
     assert all(1e-6 <= one["nu"] <= 1 and 5 <= one["n_landmarks"] < 9 for one in drawn)
     assert {type(one["nu"]) for one in drawn} == {float}
     assert {one["n_landmarks"] for one in drawn} == {5, 6, 7, 8}
-    with pytest.raises(InputError, match="nu: is a range or distribution, but a grid needs values"):
+    with pytest.raises(InputError, match="nu is a range or distribution, but a grid needs values"):
         dk.tune(model(), X, Y, {"nu": space["nu"]}, method="grid")
     optuna = pytest.importorskip("optuna.distributions")
     assert values_of("nu", optuna.CategoricalDistribution(["a", "b"])) == ["a", "b"]
@@ -84,9 +84,12 @@ def test_distributions_of_scipy_and_optuna():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((X,), r"y: y is missing; give tune\(estimator, X, y, parameters\)"),
-        ((X, NUS), "y: is a dict"),
-        ((X, Y, {"nu": 3}), r"nu: is 3; give a list of values, or \{'low': 0.1, 'high': 10.0, 'log': True\}"),
+        ((X,), r"y is missing; give tune\(estimator, X, y, parameters\)"),
+        ((X, NUS), "y is a dict"),
+        (
+            (X, Y, {"nu": 3}),
+            r"nu must be a list of values or a range such as \{'low': 0.1, 'high': 10.0, 'log': True\}, got",
+        ),
         ((X, Y, {"nuu": [3.0]}), "did you mean 'nu'?"),
     ],
 )
@@ -98,10 +101,10 @@ def test_mistakes_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"memory_limit": 2}, "'2' is 2 bytes, as it has no unit; write for instance 2GiB"),
-        ({"memory_limit": "lots"}, "'lots' is not a size"),
-        ({"scoring": "auc", "metric": "auc"}, "scoring: is given together with metric"),
-        ({"scoring": len}, "scoring: is a builtin.*; give the name"),
+        ({"memory_limit": 2}, "must have a unit, got '2'; write for instance 2GiB"),
+        ({"memory_limit": "lots"}, "memory_limit must be a size such as '512MiB' or '2GB', got 'lots'"),
+        ({"scoring": "auc", "metric": "auc"}, "scoring is given together with metric"),
+        ({"scoring": len}, "scoring is a builtin.*; give the name"),
         ({"scoring": "roc_ac"}, "did you mean 'roc_auc'?"),
     ],
 )
@@ -113,7 +116,7 @@ def test_wrong_options_are_refused(given, message):
 @pytest.mark.parametrize("limit", ["64MiB", 64 * 2**20])
 def test_memory_limits_are_texts_or_bytes(limit):
     assert dk.KernelClassifier(memory_limit=limit).value("memory_limit") == 64 * 2**20
-    with pytest.raises(InputError, match="memory_limit: '2' is 2 bytes"):
+    with pytest.raises(InputError, match="memory_limit must have a unit, got '2'"):
         dk.KernelClassifier(memory_limit=2).fit(X, Y)
     with pytest.raises(InputError, match="does not fit"):
         dk.tune(model(), X, Y, NUS, memory_limit="1MiB")

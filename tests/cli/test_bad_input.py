@@ -79,9 +79,15 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "--data", "empty", "--out", "new"], ["empty", "not a data set", "distkern shard"]),
+        (
+            ["train", "--data", "empty", "--out", "new"],
+            ["empty", "not a finished data set", "distkern shard"],
+        ),
         (["inspect", "empty"], ["empty", "neither a data set, a model nor a run"]),
-        (["evaluate", "d.zarr", "--data", "d.zarr"], ["d.zarr", "not a model", "folder that train wrote"]),
+        (
+            ["evaluate", "d.zarr", "--data", "d.zarr"],
+            ["d.zarr is a data set, not a model", "`distkern train` or save wrote"],
+        ),
         (["evaluate", "m", "--data", "scaled.zarr"], ["scaled.zarr", "no test split", "--split train"]),
         (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
         (
@@ -102,16 +108,19 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
             ["plan", "--data", "d.zarr", "--algorithm", "simba"],
             ["d.zarr: the data set has no feature-major copy", "d.zarr --columns`"],
         ),
-        ([*TRAIN, "--set", "loss=foo"], [f"unknown value 'foo'; use one of: {', '.join(MARGIN_LOSSES)}"]),
+        ([*TRAIN, "--set", "loss=foo"], ["'loss' must be ", "got 'foo'", *map(repr, MARGIN_LOSSES)]),
         (["evaluate", "m", "--data", "numbers.zarr", "--split", "train"], ["numbers.zarr", "'regression'"]),
         (["predict", "m", "--data", "d.zarr", "--out", "p.txt"], ["--out", "p.txt", ".zarr, .csv, .npy"]),
         (["predict", "m", "--data", "d.zarr", "--out", "job.toml/p.csv"], ["toml/p.csv", "another place"]),
         (["predict", "m", "--data", "d.zarr", "--out", "there.csv"], ["there.csv", "already exists"]),
-        (["train", "--data", "d.zarr", "--out", "m"], ["m: holds a finished model"]),
-        (["train", "--data", "d.zarr", "--out", "job.toml"], ["job.toml: is a file"]),
-        (["train", "--data", "d.zarr", "--out", "job.toml/m"], ["job.toml/m: cannot be written"]),
+        (["train", "--data", "d.zarr", "--out", "m"], ["m holds a finished model"]),
+        (["train", "--data", "d.zarr", "--out", "job.toml"], ["job.toml is a file"]),
+        (["train", "--data", "d.zarr", "--out", "job.toml/m"], ["job.toml/m cannot be written"]),
         (["train", "--data", "d.zarr", "--out", "text.zarr"], ["text.zarr", "'manifest.json'", "new folder"]),
-        ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number > 0, auto, median, scale"]),
+        (
+            [*TRAIN, "--set", "gamma=wide"],
+            ["'gamma'", "'wide'", "a positive number, 'median', 'scale' or 'auto', got"],
+        ),
         ([*TRAIN, "--scheduler", "threads", "--dashboard"], ["--scheduler local"]),
         (["evaluate", "m", "--data", "d.zarr", "--scheduler", "thread"], ["--scheduler", "threads"]),
         ([*TRAIN, "--scheduler", "http://there:80"], ["--scheduler", "tcp://HOST:PORT"]),
@@ -164,7 +173,7 @@ def unfinished(folder, monkeypatch, capsys):
 
 def test_resuming_something_else(unfinished, refused):
     train = READING["train"]
-    refused(train, "new: holds an unfinished run", "--resume")
+    refused(train, "new holds an unfinished run", "--resume")
     changed = [*train, "--resume", "--set", "gamma=3.0"]
     refused(changed, "new: the run was started with another gamma", "(3.0)", "same data and job")
     other = ["scaled.zarr" if word == "d.zarr" else word for word in train]

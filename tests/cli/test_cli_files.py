@@ -90,7 +90,7 @@ def test_every_mark_of_a_dialect_can_be_said(tmp_path, capsys):
     assert (
         main(["predict", model, "--data", str(out), "--comment", "#", "--out", str(tmp_path / "r.csv")]) == 2
     )
-    assert "--comment: has no effect on a data set" in capsys.readouterr().err
+    assert "--comment has no effect on a data set" in capsys.readouterr().err
 
 
 def test_rows_of_several_lines_are_told(tmp_path, capsys):

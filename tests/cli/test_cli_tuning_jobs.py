@@ -89,7 +89,7 @@ def test_a_search_is_a_job_like_others(data, cluster_for_jobs, tmp_path, capsys)
     assert main(["submit", other, *submitted[2:]]) == 2
     assert "holds a search with another candidates" in capsys.readouterr().err
     assert main(["submit", "--data", str(data), "--jobs", "2", *submitted[2:]]) == 2
-    assert "--jobs: needs a table [search] in the job" in capsys.readouterr().err
+    assert "--jobs needs a table [search] in the job" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -224,7 +224,10 @@ def test_both_splits_of_a_regression(numbers, tmp_path, capsys):
     assert alone == {name: value for name, value in both["test"].items() if name != "seconds"}
     drawn = page.read_text(encoding="utf-8")
     assert drawn.count("<figure>") == 2
-    assert "train RMSE (target)" in drawn
+    # the tiles are of the test rows, and the table below marks them
+    assert "test RMSE (target)" in drawn
+    assert "train RMSE (target)" not in drawn
+    assert '<tr class="chosen"><td>this model, test rows</td>' in drawn
     assert "Predicted against true, test rows" in drawn
 
 

@@ -126,4 +126,4 @@ def test_no_server_is_asked_that_a_stranger_names_as_data(data, tmp_path, capsys
     load_model(tmp_path / "fetched")
     record.write_text(json.dumps(content | {"finished": 1e30}))
     assert fetch(tmp_path, "again") == 2
-    assert "job.json: is not the record of a job" in capsys.readouterr().err
+    assert "job.json is not the record of a job" in capsys.readouterr().err

@@ -91,7 +91,7 @@ def test_files_of_a_job_and_of_a_search_stay(folder, rows):
     assert {name: (folder / "m" / name).read_text() for name in kept} == kept
     model = NewtonRegressor(features="linear", random_state=0).fit(*rows)
     before = content(folder)
-    with pytest.raises(InputError, match=r"m: holds a finished model \(.*job\.json.*give overwrite=True"):
+    with pytest.raises(InputError, match=r"m holds a finished model \(.*job\.json.*give overwrite=True"):
         model.save("m")
     assert content(folder) == before
     model.save("m", overwrite=True)
@@ -105,7 +105,7 @@ def test_a_model_is_not_saved_over_a_description_of_something_else(folder, rows)
         theirs = folder / "web"
         theirs.mkdir(exist_ok=True)
         (theirs / "model.json").write_text(text)
-        with pytest.raises(InputError, match=r"web: holds files that are not a model's \('model\.json'\)"):
+        with pytest.raises(InputError, match=r"web holds files that are not a model's \('model\.json'\)"):
             model.save("web", overwrite=True)
         assert content(theirs) == {"model.json": text.encode()}
     # nor among the files of a user, with or without a model
@@ -140,7 +140,7 @@ def test_a_run_is_not_saved_over(folder, rows):
         == 0
     )
     model, before = load_model("m"), content(folder / "r")
-    with pytest.raises(InputError, match=r"r: holds a finished model \(metrics\.jsonl, report\.html\)"):
+    with pytest.raises(InputError, match=r"r holds a finished model \(metrics\.jsonl, report\.html\)"):
         model.save("r")
     assert content(folder / "r") == before
     model.save("r", overwrite=True)

@@ -96,7 +96,7 @@ def test_options_of_columns(folder, capsys):
     assert main(["shard", "na.csv", "--out", "f.zarr", "--na", "", "--na", "?", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["classes"] == ["EU", "NA"]
     assert main(["shard", "train.csv", "--out", "e.zarr", "--categorical", "state"]) == 2
-    assert "--categorical: 'state' is not NAME=HOW" in capsys.readouterr().err
+    assert "--categorical must be NAME=HOW, got 'state'" in capsys.readouterr().err
 
 
 def test_the_column_that_names_the_rows(folder, capsys):

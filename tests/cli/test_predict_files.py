@@ -159,7 +159,7 @@ def test_files_without_names_are_taken_in_the_order_of_training(model, tmp_path,
     assert main(arguments) == 2
     assert "4 features, but the model has 3" in capsys.readouterr().err
     assert main([*arguments[:2], str(tmp_path / "new.svm"), "--id", "name", *arguments[3:]]) == 2
-    assert "new.svm, --id: does not apply to svmlight files" in capsys.readouterr().err
+    assert "new.svm, --id does not apply to svmlight files" in capsys.readouterr().err
 
 
 def test_sparse_rows_stay_sparse(tmp_path):
@@ -194,7 +194,7 @@ def test_wrong_uses(model, tmp_path, capsys, monkeypatch):
         (["--data", file, "--out", "p.csv"], f"give it without --data: predict M {file}"),
         ([data, "--out", "p.csv"], f"give it as --data {data}"),
         ([file, "--split", "test", "--out", "p.csv"], "--split: files have no splits"),
-        (["--data", data, "--id", "name", "--out", "p.csv"], "--id: has no effect on a data set"),
+        (["--data", data, "--id", "name", "--out", "p.csv"], "--id has no effect on a data set"),
         (
             [file, "--id", "name", "--out", str(tmp_path / "p.csv"), "--memory-limit", "40MiB"],
             "'predict' needs",

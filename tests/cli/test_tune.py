@@ -186,13 +186,16 @@ def test_values_that_are_words_have_a_plot_and_the_metric_is_told_of_test_rows(f
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("[search]\nparams = 3", ["key 'params'", "is 3", "[search.params]"]),
+        ("[search]\nparams = 3", ["key 'params'", "got 3", "[search.params]"]),
         ("[search]\nmetod = 'grid'\n[search.params]\nlam = [1.0]", ["'metod'", "did you mean 'method'"]),
         ("[search]\nvalidation = 1.5\n[search.params]\nlam = [1.0]", ["'validation'", "number of folds"]),
         ("[search]\ncandidates = 3\n[search.params]\nlam = [1.0]", ["'candidates'", "no effect"]),
         ("[search.params]\nlan = [1.0]", ["unknown hyperparameter of csvrg 'lan'", "did you mean 'lam'"]),
-        ("[search.params]\nlam = [1.0, -2.0]", ["hyperparameter 'lam'", "is -2.0", "use a number > 0"]),
-        ("[search.params]\nlam = 3.0", ["[search.params], 'lam'", "is 3.0", "give a list of values"]),
+        (
+            "[search.params]\nlam = [1.0, -2.0]",
+            ["hyperparameter 'lam'", "must be a positive number", "got -2.0"],
+        ),
+        ("[search.params]\nlam = 3.0", ["[search.params], 'lam'", "must be a list of values", "got 3.0"]),
         ("[search.params]\nlam = {low = 1.0, hihg = 2.0}", ["'hihg'", "did you mean 'high'"]),
         (
             '[search]\nmethod = "grid"\n[search.params]\nlam = {low = 1.0, high = 2.0}',
@@ -219,11 +222,11 @@ def test_other_things_in_the_folder_are_refused(folder, capsys):
     assert main(["train", *job, "--out", "m", "--scheduler", "synchronous"]) == 0
     Path("job.toml").write_text(JOB.replace("0.001, 1.0, 1000.0", "1.0").replace("points = 3", "points = 2"))
     assert main(["tune", "job.toml"]) == 2
-    assert "m: holds a finished model" in capsys.readouterr().err
+    assert "m holds a finished model" in capsys.readouterr().err
     assert main(["tune", "job.toml", "--out", "n"]) == 0
     capsys.readouterr()
     assert main(["tune", "job.toml", "--out", "n", "--set", "n_landmarks=50"]) == 2
-    assert "n/tune: holds a search with another hyperparameters" in capsys.readouterr().err
+    assert "n/tune holds a search with another hyperparameters" in capsys.readouterr().err
     assert main(["tune", "job.toml", "--out", "n", "--seed", "1"]) == 2
     assert "holds a search with another seed" in capsys.readouterr().err
 

@@ -20,7 +20,9 @@ def a_search(name, asked, tried, losses):
         TuningCandidate(number, {name: value}, SVRGClassifier()) for number, value in enumerate(tried)
     ]
     search = SimpleNamespace(
-        candidates=candidates, metric=SimpleNamespace(name="log_loss"), rungs=(Rung(len(tried), 1.0),)
+        candidates=candidates,
+        metric=SimpleNamespace(name="log_loss", is_loss=True),
+        rungs=(Rung(len(tried), 1.0),),
     )
     ranked = [
         Ranked(one.number, one.settings, loss, 1.0, 0, 10, 1.0, (Trial(one.number, 0, 0, 10, 5, 1.0, loss),))
@@ -60,6 +62,19 @@ def test_axes_are_logarithmic_where_logarithms_were_searched(asked, kind):
     tried = asked if isinstance(asked, list) else [0.2, 0.4, 0.8]
     job, search, ranked = a_search("gamma", asked, tried, [0.3, 0.2, 0.4])
     assert _plots(job, search, ranked)[0].x.kind == kind
+
+
+def test_losses_of_several_times_the_best_have_a_logarithmic_axis():
+    for losses, kind in (([0.4, 0.41, 0.7, 1.2, 1.5], "log"), ([0.40, 0.41, 0.42, 0.43, 0.8], "number")):
+        job, search, ranked = a_search("gamma", None, [1.0, 2.0, 3.0, 4.0, 5.0], losses)
+        assert {plot.y.kind for plot in _plots(job, search, ranked)} == {kind}
+
+
+def test_rules_and_numbers_stand_in_their_order():
+    tried = ["median/4", "auto", "median/0.5", "median", 0.5, 0.02]
+    job, search, ranked = a_search("gamma", None, tried, [0.4, 0.41, 0.42, 0.43, 0.44, 0.45])
+    words = _plots(job, search, ranked)[0].x.words
+    assert words == ("auto", "0.02", "0.5", "median/0.5", "median", "median/4")
 
 
 def test_words_keep_the_order_of_the_job_else_that_of_their_hyperparameter():

@@ -285,8 +285,8 @@ def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how
     assert main(["update", "m", "--data", "new.zarr"]) == 2
     said = {
         "claimed": "another driver has taken over",
-        "saved": "m: was changed during the update",
-        "begun anew": "m: is not a model",
+        "saved": "m was changed during the update",
+        "begun anew": "m is not a model",
     }
     assert said[how] in capsys.readouterr().err
     np.testing.assert_array_equal(load_model("m").coef_, other if how == "saved" else before)
@@ -303,7 +303,7 @@ def test_an_update_of_another_model_is_not_taken_for_this_one(folder, capsys):
     made.fit(X, -X.sum(axis=1)).save("m")
     capsys.readouterr()
     assert main(again) == 2
-    assert "n: holds a finished model updated from another model" in capsys.readouterr().err
+    assert "n holds a finished model updated from another model" in capsys.readouterr().err
     # fitted anew, it is the same model
     made.fit(X, X.sum(axis=1)).save("m")
     assert main(again) == 0

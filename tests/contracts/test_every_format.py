@@ -208,7 +208,7 @@ def test_what_says_nothing_of_a_format_is_refused(tmp_path, name):
         refused |= {option: value for option, value in OF_TABLES.items() if option not in kind.takes}
     assert refused
     for option, value in refused.items():
-        said = f"--{option.replace('_', '-')}: does not apply to {name} files"
+        said = f"--{option.replace('_', '-')} does not apply to {name} files"
         with pytest.raises(InputError, match=re.escape(str(file)) + ".*" + said):
             shard(file, tmp_path / "d.zarr", task=task, **{option: value})
 

@@ -60,7 +60,7 @@ def test_refuses_by_name_what_it_cannot_be(kind, name):
             ]
     assert len(wrong) >= 4
     for value in wrong:
-        with pytest.raises(InputError, match=rf"^{name}: (is |unknown value |'.*' is )"):
+        with pytest.raises(InputError, match=rf"^{name}(:| must be .*, got )"):
             parameter.clean(name, value)
 
 
@@ -90,7 +90,7 @@ def test_is_declared_whole(kind, name):
 @pytest.mark.parametrize("kind", sorted(LOSSES.values(), key=lambda kind: kind.__name__))
 def test_a_loss_refuses_them_when_it_is_made(kind):
     for name in declared(kind):
-        with pytest.raises(InputError, match=f"^{name}: is"):
+        with pytest.raises(InputError, match=f"^{name} must be .*, got nan"):
             kind(**{name: float("nan")})
 
 

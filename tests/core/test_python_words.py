@@ -33,14 +33,19 @@ def test_options_become_parameters(shell, python):
 
 
 def test_public_functions_speak_python_and_what_they_call_does_not(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
+    there, notes = tmp_path / "there.zarr", tmp_path / "notes.txt"
+    notes.write_text("mine")
+    dk.write_dataset(X, Y, there)
     for _ in range(2):
         with pytest.raises(InputError, match="already exists; give overwrite=True or another path") as error:
-            dk.write_dataset(X, Y, tmp_path)
+            dk.write_dataset(X, Y, there)
         assert error.value.hint == "give overwrite=True or another path"
         with pytest.raises(InputError, match="already exists; give --overwrite or another --out"):
-            ingest.write_dataset([(X, Y)], tmp_path)
-    with pytest.raises(InputError, match=r"test_fraction: 3.0 is not between 0 and 1"):
+            ingest.write_dataset([(X, Y)], there)
+    # what is no data set is not overwritten
+    with pytest.raises(InputError, match=r"notes\.txt already exists; give another path$"):
+        dk.write_dataset(X, Y, notes)
+    with pytest.raises(InputError, match=r"test_fraction must be between 0 and 1, such as 0\.2, got 3\.0"):
         dk.write_dataset(X, Y, tmp_path / "d.zarr", test_fraction=3.0)
 
 

@@ -194,7 +194,7 @@ def test_later_files_are_checked(tmp_path):
     assert "rows with a category not in the training rows, treated as unknown: c (1)" in notices
     assert "column unknown to the model, ignored: 'new'" in notices
     assert open_dataset(tmp_path / "d.zarr").fingerprint == data.fingerprint
-    with pytest.raises(InputError, match="--like: determines the preparation of rows"):
+    with pytest.raises(InputError, match="--like determines the preparation of rows"):
         check(later, report=lambda columns: None, **how, impute="flag")
 
 

@@ -36,7 +36,7 @@ def test_of_two_who_write_to_one_place_the_second_is_refused(ending, tmp_path):
         first.commit()
         before = files(place)
         for late in (second.commit, third.commit):
-            with pytest.raises(InputError, match=f"p{ending}: already exists; choose another place"):
+            with pytest.raises(InputError, match=f"p{ending} already exists; choose another place"):
                 late()
     assert files(place) == before
     assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
@@ -90,7 +90,7 @@ def test_without_commit_nothing_is_left(tmp_path):
         with open_predictions(tmp_path / f"p{ending}", None, np.dtype(float), 2, [], n_rows=3) as store:
             store.put(0, (0, np.ones(2), np.arange(2)))
         assert list(tmp_path.iterdir()) == []
-    refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")
+    refused = pytest.raises(InputError, match=r"p.txt has the unknown ending '.txt'; end the name in")
     with refused, open_predictions(tmp_path / "p.txt", None, np.dtype(float), 2, []):
         pass
 

@@ -265,7 +265,7 @@ def test_one_of_many_claims_wins(bucket):
 
 def test_what_is_forbidden_or_missing_is_one_line_of_error(bucket, capsys, monkeypatch, tmp_path):
     assert main(["evaluate", f"{bucket}/m", "--data", f"{bucket}/d.zarr"]) == 2
-    assert f"{bucket}/m: is not a model" in capsys.readouterr().err
+    assert f"{bucket}/m is not a model" in capsys.readouterr().err
     assert main(["inspect", "s3://no-such-bucket-here/d.zarr"]) == 2
     np.savez(tmp_path / "d.npz", X=rows()[0], y=rows()[1])
     assert (

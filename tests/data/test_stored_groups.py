@@ -165,5 +165,5 @@ def test_one_group_is_refused(tmp_path, frame):
 
 def test_files_without_columns_have_no_groups(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(3), y=np.arange(3))
-    with pytest.raises(InputError, match="--group: does not apply to npz files"):
+    with pytest.raises(InputError, match="--group does not apply to npz files"):
         shard(tmp_path / "rows.npz", tmp_path / "d.zarr", group="g")

@@ -58,11 +58,11 @@ def running():
 def test_a_worker_with_another_package_is_refused_at_the_start(running, monkeypatch):
     monkeypatch.setattr(workers, "__version__", "0.0.9")
     answers = {"tcp://a:1": OTHER, "tcp://b:1": {**OTHER, "numpy": "1.26.4"}}
-    with pytest.raises(InputError, match=r"^worker tcp://b:1: has numpy 1.26.4; this run needs .*numpy"):
+    with pytest.raises(InputError, match=r"^worker tcp://b:1 has numpy 1.26.4; this run needs .*numpy"):
         workers.check_workers(Answers(answers))
     absent = {"tcp://a:1": OTHER, "tcp://c:1": ModuleNotFoundError("No module named 'distkern'")}
     with pytest.raises(
-        InputError, match=r"worker tcp://c:1: cannot run distkern .ModuleNotFoundError: No mod"
+        InputError, match=r"worker tcp://c:1 cannot run distkern .ModuleNotFoundError: No mod"
     ):
         workers.check_workers(Answers(absent))
 

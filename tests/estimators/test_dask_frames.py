@@ -80,7 +80,7 @@ def test_mixed_frames_have_weights_and_groups(frame, labels):
     clone(MODEL).fit(rows, labels, groups=parts(groups, 40, 60))
     with pytest.raises(InputError, match="one group"):
         clone(MODEL).fit(rows, labels, groups=np.zeros(N_ROWS))
-    with pytest.raises(InputError, match=r"sample_weight, row 1: is -2; give finite weights"):
+    with pytest.raises(InputError, match=r"sample_weight, row 1 must be a finite number >= 0, got -2"):
         clone(MODEL).fit(rows, labels, -weights - 2.0)
 
 

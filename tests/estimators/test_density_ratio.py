@@ -108,7 +108,7 @@ def test_what_is_refused():
         model.kl_divergence(P, np.full(60, 7))
     with pytest.raises(InputError, match="one of the samples has no rows"):
         model.permutation_test(P, np.ones(60, dtype=int))
-    with pytest.raises(InputError, match="n_permutations: is 0"):
+    with pytest.raises(InputError, match="n_permutations must be an integer >= 1, got 0"):
         model.permutation_test(P, Q, n_permutations=0)
 
 

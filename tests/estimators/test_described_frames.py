@@ -64,7 +64,7 @@ def test_weights_and_groups_of_data_sets(tmp_path):
         block = data.train.reader(0)()
         assert np.array_equal(block.weights, weights)
         assert len(set(block.group_keys.tolist())) == 60
-    with pytest.raises(InputError, match="sample_weight, row 1: is -1; give finite weights"):
+    with pytest.raises(InputError, match="sample_weight, row 1 must be a finite number >= 0, got -1"):
         dk.write_dataset([[1.0], [2.0]], [0, 1], tmp_path / "x.zarr", sample_weight=[-1, 1])
 
 
@@ -89,7 +89,7 @@ def test_one_record_is_predicted(columns):
     records = [dict(reversed(row.items())) for row in FRAME[columns].head(2).to_dict("records")]
     assert np.array_equal(fitted.predict_proba(records[:1]), expected[:1])
     assert np.array_equal(model().fit(FRAME[columns].to_dict("records"), Y).predict_proba(records), expected)
-    with pytest.raises(InputError, match=r"X: is a dict, not rows; give a list of records: \[X\]"):
+    with pytest.raises(InputError, match=r"X is a dict, not rows; give a list of records: \[X\]"):
         fitted.predict(records[0])
     with pytest.raises((InputError, ValueError), match=r"(?s)column 'zip' is missing|missing.*zip"):
         fitted.predict([{"age": 1.0, "notes": "good"}])
@@ -98,7 +98,7 @@ def test_one_record_is_predicted(columns):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"text": "notes"}, r"text: is 'notes'; give a list: \['notes'\]"),
+        ({"text": "notes"}, r"text must be a list, got 'notes'; give \['notes'\]"),
         ({"text": ["note"]}, "text: X has no column 'note'; did you mean 'notes'?"),
         ({"id": "x1"}, "id: X has no column 'x1'; the columns are 'age', 'zip'"),
         ({"categorical": {"zip": "one-hot"}}, "'one-hot'.*did you mean 'onehot'?"),

@@ -140,19 +140,19 @@ def test_class_weight_of_an_absent_class_is_refused(binary):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({0: -1}, "the weight of class 0 is -1; use a number >= 0"),
-        ({1: np.nan}, "the weight of class 1 is nan"),
-        ({1: np.inf}, "the weight of class 1 is inf"),
-        ({0: "much"}, "the weight of class 0 is 'much'"),
+        ({0: -1}, "class_weight of 0 must be a number >= 0, got -1"),
+        ({1: np.nan}, "class_weight of 1 must be a number >= 0, got nan"),
+        ({1: np.inf}, "class_weight of 1 must be a number >= 0, got inf"),
+        ({0: "much"}, "class_weight of 0 must be a number >= 0, got 'much'"),
         ({0: 0, 1: 0}, "every class with rows has weight 0"),
     ],
 )
 def test_weights_that_classes_cannot_have_are_refused(given, told):
     X, y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
     for kind in (CellClassifier, DSGClassifier, NewtonClassifier):
-        with pytest.raises(InputError, match=f"class_weight: {told}"):
+        with pytest.raises(InputError, match=told):
             kind(class_weight=given).fit(X, y)
-    with pytest.raises(InputError, match=f"class_weight: {told}"):
+    with pytest.raises(InputError, match=told):
         DSGClassifier(class_weight=given).partial_fit(X, y, classes=[0, 1])
 
 

@@ -99,7 +99,7 @@ def test_real_targets_in_batches_past_the_last_new_block():
 
 def test_bad_batches_are_named(tmp_path):
     features, labels = classes(300)
-    with pytest.raises(InputError, match="classes: is missing"):
+    with pytest.raises(InputError, match="classes is missing"):
         KINDS["dsg"]().partial_fit(features, labels)
     model = KINDS["dsg"]().partial_fit(features, labels, classes=["a", "b"])
     with pytest.raises(InputError, match="label 'z' is not among the classes"):

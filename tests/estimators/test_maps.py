@@ -138,10 +138,10 @@ def test_what_cannot_be_mapped_is_refused_by_name():
     X, y = rows()
     with pytest.raises(InputError, match="metric: maps of columns would make the zeros of sparse rows"):
         NewtonClassifier(metric="diagonal").fit(sparse.csr_matrix(X), y)
-    with pytest.raises(InputError, match="scale: is 'minmax', but metrics are learned"):
+    with pytest.raises(InputError, match="scale is 'minmax', but metrics are learned"):
         NewtonClassifier(metric="diagonal", scale="minmax").fit(X, y)
     with pytest.raises(
-        InputError, match="metric: is 'full', and kernel chi2 does not accept negative numbers"
+        InputError, match="metric is 'full', and kernel chi2 does not accept negative numbers"
     ):
         NewtonClassifier(metric="full", kernel="chi2").fit(np.abs(X), y)
     with pytest.raises(InputError, match="metric: a single batch shows neither"):

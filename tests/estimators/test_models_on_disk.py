@@ -225,6 +225,8 @@ def test_skops_stores_models_of_trusted_classes(model, rows):
 
 
 @pytest.mark.slow
+# of type hints of its own
+@pytest.mark.filterwarnings("ignore:.*type hint")
 def test_mlflow_stores_models_without_pickle(tmp_path):
     mlflow = pytest.importorskip("mlflow")
     sklearn = pytest.importorskip("mlflow.sklearn")

@@ -110,7 +110,7 @@ def test_sparse_rows_keep_their_zeros(kind):
     dense = small(kind, scale="maxabs").fit(X * UNITS, y)
     assert model.score(csr_matrix(X * UNITS), y) == pytest.approx(dense.score(X * UNITS, y), abs=0.02)
     assert model.score(csr_matrix(X * UNITS), y) > 0.85
-    with pytest.raises(InputError, match=r"^scale: is 'standard', which would make the zeros"):
+    with pytest.raises(InputError, match=r"^scale is 'standard', which would make the zeros"):
         small(kind, scale="standard").fit(csr_matrix(X), y)
 
 
@@ -162,7 +162,7 @@ def test_a_data_set_that_was_scaled_is_not_scaled_again(tmp_path):
     model = small(NewtonClassifier).fit(scaled.train)
     assert model.scaling_ == scaled.scaling
     assert PASS not in [step.name for step in plan(small(NewtonClassifier), scaled.train).passes]
-    with pytest.raises(InputError, match=r"^scale: is 'standard', but the rows are stored scaled \(minmax\)"):
+    with pytest.raises(InputError, match=r"^scale is 'standard', but the rows are stored scaled \(minmax\)"):
         small(NewtonClassifier, scale="standard").fit(scaled.train)
 
 
@@ -182,7 +182,7 @@ def test_kernels_of_numbers_of_at_least_0_get_none_or_what_keeps_them_there():
     X = np.abs(X) * UNITS
     model = NewtonClassifier(kernel="chi2", n_landmarks=32, random_state=0).fit(X, y)
     assert model.scaling_ is None
-    with pytest.raises(InputError, match=r"^scale: is 'standard', and kernel chi2"):
+    with pytest.raises(InputError, match=r"^scale is 'standard', and kernel chi2"):
         NewtonClassifier(kernel="chi2", scale="standard").fit(X, y)
     assert NewtonClassifier(kernel="chi2", scale="maxabs", n_landmarks=32).fit(X, y).scaling_.kind == "maxabs"
 

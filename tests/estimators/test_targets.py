@@ -97,7 +97,7 @@ def test_constants_of_losses_are_in_the_units_of_the_targets(kind, loss, constan
 def test_a_huber_loss_that_is_too_narrow_to_learn_with_is_refused():
     """On house prices delta=1 left R^2 at -0.04."""
     features, values = rows()
-    with pytest.raises(InputError, match=r"delta: is 1, but the targets have scale .*loss='absolute'"):
+    with pytest.raises(InputError, match=r"delta is 1, but the targets have scale .*loss='absolute'"):
         REGRESSORS["svrg"](loss="huber", delta=1.0).fit(features, 1e5 * values)
     REGRESSORS["svrg"](loss="huber", delta=1.0).fit(features, np.full(len(values), 1e5))
 

@@ -97,7 +97,10 @@ def test_balanced_counts_weights_as_the_probabilities_do():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (distkern.NewtonClassifier(threshold=1.0), r"threshold: is 1\.0; use a number in \(0, 1\)"),
+        (
+            distkern.NewtonClassifier(threshold=1.0),
+            r"threshold must be a number in \(0, 1\), 'balanced' or None, got 1\.0",
+        ),
         (distkern.NewtonClassifier(threshold="balance"), "threshold: .*did you mean 'balanced'"),
         (distkern.CSVRGClassifier(threshold=0.3), "threshold: loss 'odm' gives no probabilities"),
         (distkern.CellClassifier(threshold=0.3, probability=False), "set probability=True"),
@@ -115,7 +118,7 @@ def test_what_cannot_be_is_refused_by_name(model, message):
 def test_it_is_for_two_classes():
     features = rare(300)[0]
     model = distkern.NewtonClassifier(threshold=0.3, **QUICK)
-    with pytest.raises(distkern.InputError, match="threshold: is for two classes, and there are 3"):
+    with pytest.raises(distkern.InputError, match="threshold is for two classes, and there are 3"):
         model.fit(features, np.arange(300) % 3)
 
 
@@ -154,14 +157,14 @@ def test_the_command_line_takes_it(data, tmp_path, monkeypatch, capsys):
     page = Path("e.html").read_text()
     assert "Thresholds, test rows" in page
     wrong = {
-        "1.5": "--threshold: is 1.5; use a number in (0, 1)",
+        "1.5": "--threshold must be a number in (0, 1)",
         "balancd": "--threshold: unknown value 'balancd'; did you mean 'balanced'",
     }
     for threshold, message in wrong.items():
         assert main(["evaluate", "m", *path, "--threshold", threshold]) == 2
         assert message in capsys.readouterr().err
     assert main(["predict", "m", *path, "--threshold", "0.3", "--proba", "--out", "q.npy"]) == 2
-    assert "--threshold: is for classes" in capsys.readouterr().err
+    assert "--threshold is for classes" in capsys.readouterr().err
     distkern.SIMBAClassifier(stages=1, max_rounds=20, nu=0.01, patience=None).fit(*rare(100)).save("s")
     assert main(["evaluate", "s", *path, "--threshold", "0.3"]) == 2
-    assert "--threshold: needs two classes with probabilities" in capsys.readouterr().err
+    assert "--threshold needs two classes with probabilities" in capsys.readouterr().err

@@ -154,12 +154,12 @@ def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(content, tmp_path
         "c": "damaged",
     }
     assert [line.split(": ")[0] for line in captured.err.splitlines()] == ["job a", "job c"]
-    assert "a.json: does not name the job's folder; write" in captured.err
+    assert "a.json does not name the job's folder; write" in captured.err
     assert main(["status", "b", *runs]) == 0
     for command in (["status"], ["logs"], ["cancel"], ["fetch", "--out", str(tmp_path / "m")]):
         capsys.readouterr()
         assert main([command[0], "a", *command[1:], *runs]) == 2
-        assert "a.json: does not name the job's folder" in capsys.readouterr().err
+        assert "a.json does not name the job's folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("is_folder", [True, False])

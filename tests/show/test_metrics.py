@@ -69,7 +69,7 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_refused(tmp_path):
 )
 def test_a_line_that_no_run_writes_is_refused_before_it_is_shown(tmp_path, wrong):
     (tmp_path / "m").write_text(json.dumps(LINE | wrong) + "\n")
-    with pytest.raises(CorruptDataError, match=f"line 1: is not a line of metrics .*{next(iter(wrong))}"):
+    with pytest.raises(CorruptDataError, match=f"line 1 is not a line of metrics .*{next(iter(wrong))}"):
         read(tmp_path / "m")
 
 

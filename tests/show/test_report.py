@@ -474,10 +474,10 @@ def test_what_was_chosen_comes_after_what_it_is_worth_and_is_marked():
     assert places == sorted(places)
     section = page.split("<h2>Chosen model</h2>")[1]
     assert section.strip().startswith('<p class="note">algorithm: newton, because of &lt;8&gt; columns</p>')
-    assert "<tr><td>linear</td><td>-</td><td>0.3457</td></tr>" in section
+    assert "<tr><td>linear</td><td>-</td><td>-</td><td>0.3457</td></tr>" in section
     # candidates of one name differ in what they learned from
-    assert "<td>rbf exact, width 3, 500 functions</td>" in section
-    row = "<td>rbf exact, width 3, 1,000 functions</td><td>1,000 rows x 1,000 functions</td><td>0.34</td>"
+    assert "<td>rbf exact, width 3</td><td>500</td><td>500</td>" in section
+    row = "<td>rbf exact, width 3</td><td>1,000</td><td>1,000</td><td>0.34</td>"
     assert f'<tr class="chosen">{row}' in section
 
 
@@ -490,11 +490,20 @@ def test_importances_have_their_spread_and_dependence_the_units_of_its_column():
     columns = Importance("since", 0.2, 0.05), Importance("age", 0.1)
     found = Explanation(columns, "log loss", 9, "test", curves=curves, outputs=("",), quantity="probability")
     written = "".join(importance_sections(found))
-    assert "0.2 ± 0.05" in written
+    assert "0.2000 ± 0.0500" in written
     # from 0.15 to 0.25 of the largest end, 0.25
     assert 'class="spread" style="left:60.0%;width:40.0%"' in written
     assert written.count('class="spread"') == 1
+    # both with the digits of the largest one
+    assert (
+        importance_sections(
+            Explanation((Importance("a", 20.4), Importance("b", -1e-9)), "log loss", 9, "test")
+        )[-1].count("<td>20.40</td>")
+        == 1
+    )
     since, age, region = dependence_sections(found)[-1].plots
+    # a single output is named above the plots
+    assert (since.keys, region.keys) == ({}, {})
     assert (since.x.kind, since.curves[0].x) == ("date", [1577836800.0, 1609459200.0])
     assert (since.rug, age.rug, region.rug) == ([1590969600.0], [25.0, 30.0], ())
     # a model that was saved before kinds were tells words by their type

@@ -218,7 +218,7 @@ def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_h
             for done, at in steps
         ),
     ) == [
-        "stage 1: solve: 25 %, 10 of 40 tasks",
+        "stage 1: solve: 25 %, 10 of 40 tasks, 11.0 s so far",
         "stage 1: solve: 50 %, 20 of 40 tasks, 1 min 0 s left",
         "stage 1: solve: 100 %, 40 of 40 tasks, 0.0 s left",
     ]

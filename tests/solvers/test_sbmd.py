@@ -70,7 +70,7 @@ def test_a_preconditioned_step_is_divided_by_the_bound_of_its_block():
 
 def test_preconditioners_are_for_so_many_features():
     subject = solver(precondition=True)
-    with pytest.raises(InputError, match="precondition: supports at most 8192 features, and there are 8193"):
+    with pytest.raises(InputError, match="precondition supports at most 8192 features, and there are 8193"):
         subject.preconditioned(8194)
 
 

@@ -138,7 +138,7 @@ def test_it_is_said_what_was_chosen_of_which_range_and_what_it_gained(data, tmp_
     values = [1024.0, *SEARCHED_LAM.tried(1920)]
     assert notes == [
         f"chosen: lam={model.found_['lam']:g} of {min(values):g}..{max(values):g}",
-        f"held-out log loss {score:.3g} ({plain:.3g} unsearched)",
+        f"held-out log loss {score:.3g} ({plain:.3g} with the defaults)",
     ]
     told = [event["text"] for event in messages if event.kind == "message"]
     assert [told.count(note) for note in notes] == [1, 1]

@@ -221,7 +221,7 @@ def test_features_that_cannot_be_are_refused():
     with pytest.raises(InputError, match="n_features must be a positive even number"):
         Random(RBF, 15)
     wide = solver(features=Random(RBF, 8194), precondition=True)
-    with pytest.raises(InputError, match="precondition: supports at most 8192 features, and there are 8194"):
+    with pytest.raises(InputError, match="precondition supports at most 8192 features, and there are 8194"):
         train(wide, rows())
 
 

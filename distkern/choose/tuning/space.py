@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from distkern.choose.tuning.record import TuningCandidate
-from distkern.core.errors import InputError, unknown_name
+from distkern.core.errors import InputError, invalid_value, unknown_name
 from distkern.data.dataset import Split
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 METHODS = ("grid", "random", "halving")
 #: significant digits of drawn numbers, for readability
 _DIGITS = 4
-_HINT = "give a list of values, or {low = 0.1, high = 10.0, log = true}"
+_VALUES = "a list of values or a range such as {low = 0.1, high = 10.0, log = true}"
 
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, both included; whole numbers if both ends are.
+    """Numbers from ``low`` to ``high``, both included; integers if both ends are.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Range:
         share = float(check_random_state(random_state).uniform())
         if not self.is_whole:
             return self._at(share, self.high)
-        # every whole number, also the last, has a probability proportional to its width
+        # every integer, also the last, has a probability proportional to its width
         return min(math.floor(self._at(share, self.high + 1)), self.high)
 
     def grid(self) -> list[float]:
@@ -122,13 +122,13 @@ def values_of(name: str, given: Any) -> Sequence[Any] | Drawable:
         try:
             return Range(**given)
         except TypeError:
-            raise InputError(f"not a range: {dict(given)!r}", where=name, hint=_HINT) from None
+            raise invalid_value(name, dict(given), _VALUES) from None
         except InputError as error:
             raise InputError(error.what, where=name, hint=error.hint) from None
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-        raise InputError(f"is {given!r}", where=name, hint=_HINT)
+        raise invalid_value(name, given, _VALUES)
     if not len(given):
-        raise InputError("an empty list", where=name, hint="give at least one value")
+        raise InputError("must have at least one value", where=name)
     return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
@@ -138,7 +138,7 @@ def _of_optuna(name: str, given: Any) -> Any:
         return list(given.choices)
     low, high, step, log = (getattr(given, key, None) for key in ("low", "high", "step", "log"))
     if low is None or high is None:
-        raise InputError(f"is a {type(given).__name__}", where=name, hint=_HINT)
+        raise invalid_value(name, given, _VALUES)
     if low == high:
         return [low]
     if step is None or (step == 1 and isinstance(low, int)):
@@ -179,16 +179,13 @@ class SearchTable:
             raise InputError(error.what, where="method", hint=error.hint)
         is_share = isinstance(self.validation, float) and 0 < self.validation < 1
         if not (is_share or _is_whole(self.validation, 2)):
-            raise InputError(
-                f"is {self.validation!r}",
-                where="validation",
-                hint="give a share of the rows, like 0.2, or a number of folds, like 5",
-            )
+            accepted = "a share of the rows, like 0.2, or a number of folds, like 5"
+            raise invalid_value("validation", self.validation, accepted)
         check_whole("factor", self.factor, 2)
         if self.candidates is not None:
             check_whole("candidates", self.candidates, 1)
         if not isinstance(self.params, Mapping):
-            raise InputError(f"is {self.params!r}", where="params", hint="write [search.params] above them")
+            raise invalid_value("params", self.params, "a table: write [search.params] above the values")
         for name, values in self.params.items():
             values_of(name, values)
 
@@ -234,9 +231,9 @@ def place_of(error: InputError) -> str:
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse values other than whole numbers of at least ``least``."""
+    """Refuse values other than integers of at least ``least``."""
     if not _is_whole(value, least):
-        raise InputError(f"is {value!r}", where=name, hint=f"give a whole number >= {least}")
+        raise invalid_value(name, value, f"an integer >= {least}")
 
 
 def _is_whole(value: Any, least: int) -> bool:

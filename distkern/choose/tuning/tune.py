@@ -14,14 +14,16 @@ from distkern.choose.tuning.record import SearchFolder, TuningCandidate
 from distkern.choose.tuning.runner import Where
 from distkern.choose.tuning.search import Ranked, Search
 from distkern.choose.tuning.space import SearchTable, check_whole, own_candidates, settings_of
-from distkern.core.errors import InputError, unknown_name
-from distkern.core.parameters import Bytes
+from distkern.core.errors import InputError, invalid_value, unknown_name
+from distkern.core.parameters import NOTHING, Bytes, Parameter
 from distkern.core.python_words import in_python
 from distkern.data.dataset import Dataset, Split
 from distkern.data.store.places import Location, absolute
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_MEMORY_LIMIT = Parameter(None, (Bytes(), NOTHING), "of a trial's process")
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def tune(
             hint="give the name of a figure of `distkern evaluate`, or of a score of scikit-learn",
         )
     check_whole("jobs", jobs, 1)
-    limit = None if memory_limit is None else Bytes().clean(memory_limit)
+    limit = None if memory_limit is None else _MEMORY_LIMIT.clean("memory_limit", memory_limit)
     if parameters is not None and not isinstance(parameters, Mapping):
         what, hint = f"has type {type(parameters).__name__}", 'give a dict, as {"nu": [1e-2, 1e-6]}'
         raise InputError(what, where="parameters", hint=hint)
@@ -179,7 +181,7 @@ def tune(
             raise unknown_name(f"hyperparameter of {type(estimator).__name__}", name, known)
     seed = estimator.random_state
     if seed is not None and not isinstance(seed, int | np.integer):
-        raise InputError(f"is a {type(seed).__name__}", where="random_state", hint="give a whole number")
+        raise invalid_value("random_state", seed, "an integer or None")
     base = clone(estimator).set_params(random_state=int(seed or 0))
     own, method = parameters is None, asked.chosen_method
     with ExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -188,7 +189,7 @@ class Reading:
     def remedy(self, name: str) -> str:
         """Return a remedy of :class:`Remedies` for this column."""
         remedy: str = getattr(self.notation.remedies, name)
-        return remedy.format(self.name)
+        return remedy.format(shlex.quote(self.name) if self.notation.remedies is OPTIONS else self.name)
 
     @property
     def others(self) -> str:

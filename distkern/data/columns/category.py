@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -156,13 +157,13 @@ class CategoryColumn(AbstractMeansColumn):
         are_names = 2 * np.count_nonzero(facts.counts == 1) > facts.n_present
         if how.wanted is None and n_levels > MAX_ONEHOT and are_names:
             return DroppedColumn(name, dropped=cls.kind)
-        # means of many classes would be more features than indicators
-        most = _MOST_ONEHOT if n_outputs > _MOST_OUTPUTS else MAX_ONEHOT
+        # means of many classes would be more features than indicators, and there may be no targets
+        most = MAX_ONEHOT if 0 < n_outputs <= _MOST_OUTPUTS else _MOST_ONEHOT
         encoding = how.wanted or ("onehot" if n_levels <= most else "target")
         what = hint = ""
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             what = f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}"
-            hint = f"give --categorical {name}=target (or drop)"
+            hint = f"give --categorical {shlex.quote(name)}=target (or drop)"
         elif encoding != "onehot" and not 0 < n_outputs <= _MOST_OUTPUTS:
             why = f"there are {n_outputs:,} classes" if n_outputs else "there is no target"
             hint, encoding = how.reading.remedy("as_columns"), "onehot"

@@ -372,7 +372,8 @@ class TableRows:
                 weights[row] = value
                 continue
             what = f"{text.strip()[:60]!r} is not a number" if text and text.strip() else _EMPTY
-            self._options.refuse(name, InputError(what, where=place(row), hint=FILL_OR_DROP))
+            hint = f"give --weight a column of numbers above 0, or {FILL_OR_DROP}"
+            self._options.refuse(name, InputError(what, where=place(row), hint=hint))
         return weights
 
     def _target_numbers(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import DistkernError, InputError
+from distkern.core.errors import DistkernError, InputError, invalid_value
 from distkern.core.registry import Family
 from distkern.core.sparse import Rows, SparseRows, first_place, sum_is_finite
 from distkern.core.types import Floats
@@ -64,19 +64,16 @@ class FileForm:
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ".", ","):
-            raise InputError(f"{self.decimal!r} is not a decimal mark", where="--decimal", hint="give . or ,")
+            raise invalid_value("--decimal", self.decimal, "'.' or ','")
         marks = {"delimiter": self.delimiter, "escape": self.escape}
         for name, mark in marks.items():
             if mark is None or (name == "delimiter" and mark == WHITESPACE):
                 continue
             is_free = len(mark) == 1 and mark.isascii() and mark not in '\r\n\0"'
             if not is_free or list(marks.values()).count(mark) > 1:
-                words = f", or {WHITESPACE}" if name == "delimiter" else ""
-                raise InputError(
-                    f"{mark!r} cannot be used",
-                    where=f"--{name}",
-                    hint=f"give one ASCII character{words} without another use in the file",
-                )
+                words = f", or '{WHITESPACE}'" if name == "delimiter" else ""
+                accepted = f"one ASCII character without another use in the file{words}"
+                raise invalid_value(f"--{name}", mark, accepted)
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('\r\n"')):
             raise InputError(f"{self.comment!r} cannot start a comment", where="--comment", hint="give '#'")
 

@@ -144,7 +144,7 @@ class RandomFeatureBasis(AbstractBasis):
             if value < 1 or value % per_draw:
                 kind = "a positive number" if per_draw == 1 else "a positive even number"
                 raise InputError(
-                    f"{name} must be {kind} for kernel {kernel.name}, got {value}",
+                    f"must be {kind} for kernel {kernel.name}, got {value}",
                     where=name,
                     hint=f"use {max(value + value % per_draw, per_draw)}",
                 )

@@ -59,7 +59,7 @@ class WidthRule(AbstractKind):
 GAMMA = Parameter(
     "scale",
     (POSITIVE, WidthRule()),
-    "of the kernel: a number, or a rule that computes it from the rows",
+    "width parameter of the kernel: a number, or a rule that computes it from the rows",
     tried=Choices("median", ("median/0.5", "median/2", "median/4", "median/8")),
 )
 

@@ -131,13 +131,14 @@ def now(run: RunHistory | None) -> Html:
 def _figures(run: RunHistory) -> dict[str, str]:
     """Return the newest figures of a run, errors in percent or as root mean squares."""
     last, in_error = run.last, in_number if run.squared else in_percent
+    error = "RMSE" if run.squared else "error"
     figures = {
         "state": run.state,
         "stage": _stage(run),
         "time left": _left(run),
         "time": in_time(run.seconds),
-        "test error": in_error(last.get("test_error")),
-        "train error": in_error(last.get("train_error")),
+        f"test {error}": in_error(last.get("test_error")),
+        f"train {error}": in_error(last.get("train_error")),
         "objective": in_number(last.get("objective")),
         "passes": in_number(last.get("passes")),
         "size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",

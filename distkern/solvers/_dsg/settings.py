@@ -106,7 +106,7 @@ class DSGSettings(Declared):
         None,
         NOT_NEGATIVE,
         NOTHING,
-        help="of that curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2",
+        help="damping of the block's curvature; none: 0.3 / n (10 / n for density ratios), from 1e-5 to 1e-2",
     )
     average: bool = parameter(
         True, FLAG, help="the model is the average of the iterates, weighted towards late ones"
@@ -163,7 +163,7 @@ class StepRule(Declared):
     """
 
     step_size: float = parameter(0.5, POSITIVE, help="gamma_0")
-    step_decay: float = parameter(0.02, NOT_NEGATIVE, help="how fast steps of a given size fall")
+    step_decay: float = parameter(0.02, NOT_NEGATIVE, help="decay of a given step_size")
 
     def __call__(self, step: int) -> float:
         return self.step_size / (1.0 + self.step_decay * step)

@@ -167,7 +167,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         help="precondition steps by a bound of the block's second derivatives; none: up to 8192 features, "
         "unless batch_size is below 16",
     )
-    stages: int = parameter(20, Whole(), help="the model is measured after each")
+    stages: int = parameter(20, Whole(), help="number of stages; the model is measured after each")
     steps_per_stage: int | float | None = rows_of_stage("one pass")
     averaging: int | None = parameter(
         3,
