@@ -23,6 +23,7 @@ from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.choices import Compared
 from distkern.core.progress import at_step
+from distkern.core.scores import mean_difference
 from distkern.maths.maps.mapping import MapChoice, RowMap
 
 #: numbers of training and held-out rows
@@ -47,8 +48,8 @@ _SEPARABLE = 0.2
 #: exact machines of 1,000 rows become finalists up to this multiple of the loss over centres: usually, and
 #: if the source has at most ``_FEW_ROWS`` rows
 _EXACT_NEAR, _EXACT_NEAR_OF_FEW, _FEW_ROWS = 1.03, 0.995, 5000
-#: a third of the centres may lose this factor more where all of them are enough
-_FEWER_CENTRES, _FLAT = 3, 1.003
+#: all centres are enough if a third of them changes the loss by at most this share, standard error included
+_FEWER_CENTRES, _FLAT = 3, 0.003
 #: settings become finalists up to this multiple of the least loss of their rung
 _NEAR = 1.1
 #: exact finalists train on more rows up to this multiple of the rival's loss
@@ -112,7 +113,7 @@ def climb(
        and widths on all parts. Drop settings that are significantly worse than the best.
     3. Train linear machines and machines over centres with their delivered loss
        (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024, unless
-       a third of the 384 are as good.
+       a third of the 384 hardly changes it.
     4. Try exact ridge machines on 1,000 rows of the first part, with the best map (and the best diagonal
        metric, if the best map has a metric of interactions). Compare them with machines over few centres,
        1,024 times the root of the share of rows that they train on, to see what more functions gain. If the
@@ -268,8 +269,8 @@ class _Ladder:
     ) -> tuple[list[TriedMachine], bool]:
         """Train the finalists that are not exact; return them and whether exact machines may win.
 
-        Kernels are compared over 384 centres with their delivered loss. If the best one loses as little over
-        a third of them, more centres would not help, and it is delivered like that. Otherwise it gets 1,024.
+        Kernels are compared over 384 centres with their delivered loss. If a third of them hardly changes
+        the best one, more centres would not either, and it is delivered with 384. Otherwise it gets 1,024.
         Exact machines have all functions, so they may win if all centres gain over 384 (or over the number
         that corresponds to 1,024 of all rows), or if classes are nearly separable.
         """
@@ -285,12 +286,12 @@ class _Ladder:
         ]
         pairs = [self.over_few(setting, CENTRES, CENTRES // _FEWER_CENTRES) for setting in starts]
         more, few = min(pairs, key=lambda pair: pair[0].score)
-        gains = few.score > _FLAT * more.score
-        if gains:
+        change, error = mean_difference(few.losses, more.losses)
+        if is_open := abs(change) + error > _FLAT * more.score:
             n_few = min(CENTRES, self.n_centres(more.setting.size[0]))
             more, few = self.over_few(more.setting, LANDMARKS, n_few)
         is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)
-        return [*candidates, more], (gains and _is_worth(more, few)) or is_separable
+        return [*candidates, more], (is_open and _is_worth(more, few)) or is_separable
 
     def exact_probe(self, centred: TriedMachine) -> tuple[TriedMachine, TriedMachine]:
         """Return the best exact machine of 1,000 rows with the map and kernel, and one over few centres."""

@@ -110,7 +110,9 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
             f"the {what}s are durations", where=where, hint="give numbers, as y / numpy.timedelta64(1, 's')"
         )
     if kind == "c":
-        raise InputError(f"the {what}s are complex numbers", where=where, hint="give real numbers or texts")
+        # scikit-learn's words, which its checks look for
+        problem = f"Complex data not supported: the {what}s are complex numbers"
+        raise InputError(problem, where=where, hint="give real numbers or texts")
     if kind == "S":
         values, kind = values.astype(object), "O"
     return _of_objects(values.reshape(-1), place).reshape(values.shape) if kind == "O" else values

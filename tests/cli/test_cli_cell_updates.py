@@ -108,4 +108,10 @@ def test_the_plan_of_an_update_has_its_passes(made):
     splits = [open_dataset(made / name).train for name in ("old.zarr", "new.zarr")]
     model, new = begun(load_model(made / "m"), splits)
     passes = [one.name for one in plan(model, new[0], workers=2, scheduler="local").passes]
-    assert passes == ["move new rows", "move", "cut", "solve"]
+    assert [name for name in passes if name not in ("drift", "evaluate")] == [
+        "move new rows",
+        "move",
+        "cut",
+        "solve",
+    ]
+    assert passes[:2] == ["drift", "evaluate"]

@@ -151,7 +151,7 @@ def test_what_is_not_a_data_set(data, tmp_path):
     with pytest.raises(InputError, match=r"distkern shard \S*a\.csv --out a\.zarr"):
         open_dataset(tmp_path / "a.csv")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"unfinished one \(no manifest\.json\)"):
+    with pytest.raises(InputError, match=r"is not a finished data set \(no manifest\.json\)"):
         open_dataset(tmp_path / "empty")
     shutil.copytree(data.path, tmp_path / ".d.zarr.partial-here-1-00000000")
     with pytest.raises(InputError, match="unfinished"):

@@ -149,7 +149,7 @@ def test_existing_places_in_a_store(url):
     with pytest.raises(InputError, match="already exists"):
         write_dataset([rows()], url)
     (url / ".distkern-being-written").write_bytes(b"")
-    with pytest.raises(InputError, match="unfinished"):
+    with pytest.raises(InputError, match="not a finished data set"):
         open_dataset(url)
     assert write_dataset([rows()], url).fingerprint == first.fingerprint
     assert not (url / "columns").exists()

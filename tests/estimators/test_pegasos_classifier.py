@@ -94,5 +94,5 @@ def test_landmarks_of_another_kernel():
     X, y = topics()
     model = small("landmarks", kernel="chi2", gamma="scale").fit(X, y)
     assert model.score(X, y) > 0.8
-    with pytest.raises(InputError, match=r"negative|at least 0"):
+    with pytest.raises(InputError, match=r"negative|>= 0"):
         model.predict(-X)

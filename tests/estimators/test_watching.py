@@ -95,7 +95,7 @@ def test_what_cannot_be_asked_for_is_refused(halves):
         ({"early_stopping": 2}, "give them as eval_set"),
         ({"early_stopping": 0, "eval_set": held_out}, ">= 1"),
         ({"early_stopping": True, "eval_set": held_out}, ">= 1"),
-        ({"callbacks": [3]}, "give functions"),
+        ({"callbacks": [3]}, "must be functions"),
     ):
         with pytest.raises(InputError, match=told):
             machine().fit(X, y, **how)

@@ -183,12 +183,12 @@ def test_carriage_returns(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delimiter": "\u00a6"}, "--delimiter: '\u00a6' cannot be used; give one ASCII character"),
-        ({"delimiter": '"'}, "--delimiter: "),
-        ({"escape": "ab"}, "--escape: 'ab' cannot be used"),
-        ({"delimiter": "|", "escape": "|"}, "cannot be used; .*without another use in the file"),
+        ({"delimiter": "\u00a6"}, "--delimiter must be one ASCII character .*got '\u00a6'"),
+        ({"delimiter": '"'}, "--delimiter must be"),
+        ({"escape": "ab"}, "--escape must be one ASCII character .*got 'ab'"),
+        ({"delimiter": "|", "escape": "|"}, "without another use in the file"),
         ({"comment": " "}, "--comment: "),
-        ({"decimal": ";"}, "--decimal: ';' is not a decimal mark; give"),
+        ({"decimal": ";"}, "--decimal must be '.' or ',', got ';'"),
     ],
 )
 def test_marks_that_are_none(options, message):
