@@ -121,7 +121,7 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
 )
 def test_few_centres_are_kept_where_more_gain_nothing(target, noise, expected):
     generator = np.random.default_rng(0)
-    X = generator.uniform(-2, 2, size=(1500, 3))
+    X = generator.uniform(-2, 2, size=(1500, 4))
     y = target(X) + noise * generator.normal(size=1500)
     model = KernelRegressor(random_state=0).fit(X, y)
     assert model.machine_.n_landmarks == model.history_[-1]["candidates"][-1]["n_functions"] == expected
