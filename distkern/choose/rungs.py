@@ -48,7 +48,8 @@ def over_centres(
        best four continue, and the best of each kind of metric.
     2. The remaining maps with two kernels on 3,000 rows of the first fold.
     3. The best two maps with two kernels on the other folds.
-    4. The best two maps with all kernels and widths on all folds.
+    4. The best two maps with all kernels and widths on all folds, and the best map for a kernel that suits
+       neither.
 
     Maps of interactions are skipped if the columns show none.
 
@@ -70,12 +71,16 @@ def over_centres(
         coarse = [pair for pair in coarse if pair[0] in best_maps]
         on_first = [result for result in tried if result.setting.map in best_maps]
         tried = joined([on_first, *(fold.over_centres(coarse) for fold in others)])
-    fine = [
-        (choice, kernel)
-        for choice in best_maps
-        for kernel in _suitable(first.train.features.shape[1], choice, kernels, widths)
-        if (choice, kernel) not in coarse
-    ]
+    n_features = first.train.features.shape[1]
+    suitable = {choice: _suitable(n_features, choice, kernels, widths) for choice in leading}
+    fine = [(choice, kernel) for choice in best_maps for kernel in suitable[choice]]
+    for kernel in kernels:
+        if all(suited.name != kernel.name for _, suited in fine):
+            pairs = [
+                (choice, one) for choice in leading for one in suitable[choice] if one.name == kernel.name
+            ]
+            fine += pairs[: len(widths)]
+    fine = [pair for pair in fine if pair not in coarse]
     tried += joined([fold.over_centres(fine) for fold in folds])
     return tried, leading
 

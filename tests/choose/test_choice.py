@@ -9,9 +9,11 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
+from distkern.choose import rungs
 from distkern.choose.choice import (
     Rung,
     TriedSetting,
+    best,
     best_of_each,
     cheapest,
     going_on,
@@ -19,7 +21,7 @@ from distkern.choose.choice import (
     not_worse,
     rungs_of,
 )
-from distkern.choose.folds import MachineSetting, TriedMachine
+from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.ladder import climb
 from distkern.choose.machines import Kernel, SampleRows, linear, over_all_rows, over_centres
 from distkern.choose.rungs import GAUSSIAN, MATERN, first_exact, leading_maps
@@ -230,3 +232,16 @@ def test_exact_machines_are_not_judged_by_interactions_alone(leading, first):
     """With few columns, exact machines gain nothing over centres: on ijcnn1 no other map was tried."""
     maps = [MapChoice("normal", metric) for metric in leading]
     assert [choice.metric for choice in first_exact(maps)] == first
+
+
+def test_a_kernel_that_suits_neither_of_the_best_maps_is_tried_with_another():
+    """City-block distances of mixed columns say little, so the Laplacian needs a map that mixes none."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(900, 4)).astype(np.float32)
+    targets = np.sin(2.0 * X @ np.array([1.0, -1.0, 1.0, -1.0]))[:, None]
+    rows = SampleRows(X, targets, None, np.ones(900))
+    fold = Fold(rows.part(np.arange(600)), rows.part(np.arange(600, 900)))
+    maps = [MapChoice("none", "diagonal"), MapChoice("none", "full", 1), MapChoice("standard", "full", 1)]
+    tried, _ = rungs.over_centres([fold], maps, rungs.KERNELS)
+    assert {one.setting.map.metric for one in tried if one.kernel.name == "laplacian"} == {"diagonal"}
+    assert best(tried).setting.map.is_full
