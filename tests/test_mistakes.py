@@ -22,7 +22,7 @@ from distkern import (
 )
 from distkern.cli.evaluate import figure_rows
 from distkern.cli.main import main
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, nearest
 from distkern.runs.evaluation import Evaluation
 
 X = np.random.default_rng(0).normal(size=(60, 2))
@@ -391,3 +391,9 @@ def test_hints_quote_names_with_blanks(tmp_path, capsys):
 def test_a_scheduler_that_does_not_answer_is_refused_before_an_algorithm_is_chosen(folder, refused):
     arguments = ["train", "--data", "d.zarr", "--out", "new", "--scheduler", "tcp://127.0.0.1:1"]
     refused(arguments, "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers", begun="starting")
+
+
+def test_a_word_of_another_library_suggests_the_name_that_is_known_here():
+    assert nearest("n_iter", ["stages", "nu"]) == "stages"
+    assert nearest("n_iter", ["candidates", "metric"]) == "candidates"
+    assert nearest("n_iterr", ["stages", "nu"]) == "stages"

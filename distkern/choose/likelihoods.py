@@ -221,17 +221,18 @@ def _inverse(gram: Array, regulariser: Array) -> Callable[[Array], Array]:
     """Return the function g -> (gram + diag(regulariser))^-1 g."""
     from scipy.linalg import LinAlgError, cho_factor
 
-    matrix, diagonal = gram.copy(), np.diag_indices(len(gram))
-    matrix[diagonal] += regulariser
+    mean = float(np.trace(gram)) / len(gram)
     for jitter in _JITTERS:
+        # the transpose is the same matrix in LAPACK's order, which is factorised in place
+        matrix = gram.T.copy(order="K")
         # single-precision sums can be indefinite by rounding
-        matrix[diagonal] += jitter * float(np.trace(gram)) / len(gram)
+        matrix[np.diag_indices(len(gram))] += regulariser + jitter * mean
         try:
-            factor, _ = cho_factor(matrix, lower=True, check_finite=False)
+            factor, _ = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             continue
         return partial(_solve, factor)
-    scales = 1.0 / matrix.diagonal()
+    scales = 1.0 / (gram.diagonal() + regulariser + _JITTERS[-1] * mean)
     return lambda right: scales[:, None] * right
 
 

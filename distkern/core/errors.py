@@ -40,7 +40,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "tune": "search optimize optimise hpo",
         "runs": "list",
         "nu lam": "alpha reg_lambda lambda",
-        "stages": "max_iter epochs n_epochs epochs n_iter",
+        "stages": "max_iter epochs n_epochs",
+        "stages candidates": "n_iter",
         "random_state": "seed random_seed",
         "n_landmarks": "n_components n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
@@ -49,7 +50,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "accuracy": "acc",
         "validation": "cv folds n_splits validation_fraction",
         "parameters": "param_grid param_distributions space",
-        "candidates": "n_iter n_trials",
+        "candidates": "n_trials",
     }.items()
     for word in theirs.split()
 }
@@ -170,15 +171,14 @@ def synonym(name: str, known: Iterable[str]) -> str | None:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` probably means: another library's synonym or a close spelling."""
     names = sorted(known)
-    same = [one for one in _SYNONYMS.get(name.lower().replace("-", "_"), ()) if one in names]
     # "c" is no misspelling of "nu", but "C" in another case
     in_case = [one for one in names if one.lower() == name.lower()]
     longer = [one for one in names if len(name) >= 3 and one.startswith(name)]
     close = difflib.get_close_matches(name, names, n=1)
     # a misspelt name of another library
     theirs = difflib.get_close_matches(name.lower(), _SYNONYMS, n=3, cutoff=0.8)
-    guesses = same or in_case or close or longer or [o for t in theirs for o in _SYNONYMS[t] if o in names]
-    return next(iter(guesses), None)
+    guesses = in_case or close or longer or [o for t in theirs for o in _SYNONYMS[t] if o in names]
+    return synonym(name, names) or next(iter(guesses), None)
 
 
 def invalid_value(name: str | None, value: object, accepted: str, hint: str | None = None) -> InputError:

@@ -7,7 +7,6 @@ by name, and :func:`described` adds what ``fit`` is told about the columns of a 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,6 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_array, validate_data
 
 from distkern.core.errors import InputError
+from distkern.core.names import near_column
 from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractSource
@@ -81,12 +81,7 @@ def described(
             raise InputError(f"must be a list, got {value!r}", where=option, hint=f"give [{value!r}]")
         for name in [id] if option == "id" and id is not None else (value or ()):
             if name not in names:
-                close = difflib.get_close_matches(str(name), names, n=1)
-                hint = (
-                    f"did you mean {close[0]!r}?"
-                    if close
-                    else f"the columns are {', '.join(map(repr, names))}"
-                )
+                hint = near_column(str(name), names)
                 raise InputError(f"X has no column {name!r}", where=option, hint=hint)
     # predictions do without this import
     from distkern.data.options import ShardOptions

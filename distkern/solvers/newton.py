@@ -126,6 +126,10 @@ class Newton(AbstractExplicit[NewtonState]):
     samples do not meet the tolerance (one for the square loss), later matrices use all rows if that takes
     less than 8 passes.
 
+    If no step along the first matrix of all rows lowers F, rounding in single precision hides its directions
+    of least curvature. It is summed again with 1e-7, 1e-6, ... 1e-3 of each diagonal entry added, until a
+    step is lower. A matrix whose diagonal grew by more than nu bounds nothing: |g|^2 / (2 nu) decides then.
+
     The first stage makes one matrix for all outputs: at w = 0 losses of classes have equal curvatures, and
     losses of real targets use the bound of l''. Later stages make k. The square loss has a single Hessian,
     and its step ends at the minimum, up to rounding. For losses that couple their outputs (softmax), the
