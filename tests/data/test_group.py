@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from test_columns import files_of, make, table
+from test_feature_major import files_of, make, table
 
 from cluster_processes import lines_of
 from distkern.core.errors import CorruptDataError, InputError

@@ -88,7 +88,7 @@ with open_executor("synchronous") as executor:
 @pytest.mark.slow
 def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path):
     def run(deadly):
-        tests = Path(__file__).parents[1]
+        tests = Path(__file__).parents[2]
         path = os.pathsep.join([str(tests), *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.run(
             [sys.executable, "-c", KILLED, str(tmp_path / "parts"), str(deadly)],
