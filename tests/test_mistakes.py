@@ -1,6 +1,7 @@
 """Typical mistakes, at the command line and in Python: one line that names what, where and what to do."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 
 import dask.array
@@ -23,6 +24,7 @@ from distkern import (
 from distkern.cli.evaluate import figure_rows
 from distkern.cli.main import main
 from distkern.core.errors import InputError, nearest
+from distkern.engine.dask import handshake
 from distkern.runs.evaluation import Evaluation
 
 X = np.random.default_rng(0).normal(size=(60, 2))
@@ -388,9 +390,17 @@ def test_hints_quote_names_with_blanks(tmp_path, capsys):
     assert "target: income (the last column; --target COLUMN for another)" in out
 
 
-def test_a_scheduler_that_does_not_answer_is_refused_before_an_algorithm_is_chosen(folder, refused):
+def test_a_scheduler_that_does_not_answer_is_refused_before_an_algorithm_is_chosen(
+    folder, monkeypatch, refused
+):
+    monkeypatch.setattr(handshake, "greet", partial(handshake.greet, patience=0.1))
     arguments = ["train", "--data", "d.zarr", "--out", "new", "--scheduler", "tcp://127.0.0.1:1"]
-    refused(arguments, "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers", begun="starting")
+    refused(
+        arguments,
+        "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers",
+        "`dask scheduler`",
+        begun="starting",
+    )
 
 
 def test_a_word_of_another_library_suggests_the_name_that_is_known_here():

@@ -105,7 +105,7 @@ class Walk:
 
 
 #: rooms of estimators, and of what lies above
-HIGH = ("estimators", "search.tuning", "dashboard", "jobs", "cli")
+HIGH = ("estimators", "choose.tuning", "show.live", "jobs", "cli")
 
 
 def asked(walk):
@@ -125,7 +125,7 @@ def rows():
     """A small binary problem."""
     from sklearn.datasets import make_moons
 
-    return make_moons(400, noise=0.1, random_state=0)
+    return make_moons(200, noise=0.1, random_state=0)
 
 
 def walked(call):
@@ -151,7 +151,17 @@ def walks(folder):
 
     def trained():
         out = folder / f"m{len(list(folder.glob('m*')))}"
-        given = ["train", "--data", str(data), "--algorithm", "csvrg", "--set", "n_landmarks=32"]
+        given = [
+            "train",
+            "--data",
+            str(data),
+            "--algorithm",
+            "csvrg",
+            "--set",
+            "n_landmarks=32",
+            "--set",
+            "lam=1.0",
+        ]
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             assert command([*given, "--out", str(out), "--scheduler", "synchronous"]) == 0
 

@@ -3,7 +3,6 @@
 import functools
 import shutil
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -137,14 +136,6 @@ def test_wrong_input(folder, arguments, words, refused):
     Path("job.toml").write_text("")
     scheduler = [] if "--scheduler" in arguments or arguments[0] == "inspect" else HERE
     refused([*arguments, *scheduler], *words, begun=BEGUN)
-
-
-@pytest.mark.slow
-def test_no_scheduler_at_the_address(folder, monkeypatch, refused):
-    from distkern.engine.executors import cluster
-
-    monkeypatch.setattr(cluster, "greet", partial(cluster.greet, patience=1.0))
-    refused([*TRAIN, "--scheduler", "tcp://127.0.0.1:1"], "tcp://127.0.0.1:1", "`dask scheduler`")
 
 
 @pytest.fixture

@@ -149,7 +149,8 @@ def test_the_plan_lists_every_pass_of_an_update(name, rows, monkeypatch):
             assert getattr(one, memory) <= most_planned + more * MIB, (one.name, memory)
 
 
-@pytest.mark.parametrize("name", ["newton_regressor", pytest.param("csvrg", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["newton_regressor", "csvrg"])
 def test_the_same_bits_in_processes(name, rows):
     model, data = fitted(name, rows)
     splits = [data[part].train for part in ("old", "new")]

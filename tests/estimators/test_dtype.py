@@ -176,8 +176,8 @@ def test_dask_arrays_are_cast_block_by_block():
     [
         svrg(),
         NewtonClassifier(n_landmarks=20),
-        SIMBAClassifier(random_state=0),
-        CSVRGClassifier(random_state=0),
+        SIMBAClassifier(nu=0.1, max_rounds=100, random_state=0),
+        CSVRGClassifier(n_landmarks=20, stages=2, random_state=0),
     ],
     ids=lambda one: one.name,
 )

@@ -76,7 +76,7 @@ def test_the_bound_of_the_gradient_holds_wherever_the_model_is(loss, seed):
     w, least = minimum(block, risk)
     generator = np.random.default_rng(seed)
     beside, tightest = 0, np.inf
-    for distance in np.geomspace(1e-4, 3.0, 20):
+    for distance in np.geomspace(1e-4, 3.0, 12):
         # where the rest of the gradient says nothing
         at, _ = minimum(block, risk, w[-1] + distance * generator.normal(size=risk.n_outputs))
         value, gradient, sums = measured(block, risk, at)
@@ -85,7 +85,7 @@ def test_the_bound_of_the_gradient_holds_wherever_the_model_is(loss, seed):
         beside += value - least > gradient_bound(NU, gradient[:-1])
         tightest = min(tightest, bound / max(value, 1e-9))
     assert tightest < 0.1 or loss == "hinge", "it says more than that no loss is negative"
-    assert beside > 10 or loss == "hinge"
+    assert beside > 6 or loss == "hinge"
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "odm", "huber"])

@@ -140,8 +140,7 @@ print(resident("VmHWM") - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
-@pytest.mark.parametrize("kind", ["diagonal", "interactions"])
-@pytest.mark.parametrize("n", [400, 1500])
+@pytest.mark.parametrize(("kind", "n"), [("diagonal", 1500), ("interactions", 400)])
 def test_a_worker_that_learns_a_map_takes_what_is_planned(kind, n, tmp_path):
     """SciPy's linear algebra counts too: no earlier pass has loaded it."""
     problem = SimpleNamespace(

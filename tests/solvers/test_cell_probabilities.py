@@ -161,7 +161,7 @@ def test_the_machine_that_is_chosen_gives_them_too():
     np.testing.assert_allclose(chosen.predict_proba(wide).sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize(("n_rows", "cell_rows"), [(9000, 3400), (20_000, 800)])
+@pytest.mark.parametrize(("n_rows", "cell_rows"), [(5000, 1900), (10_000, 800)])
 def test_the_held_out_score_of_real_targets_counts_cells_of_large_errors(n_rows, cell_rows):
     """Noise is a hundred times as large in a tenth of the space, that is, in some cells."""
     generator = np.random.default_rng(1)

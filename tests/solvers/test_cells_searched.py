@@ -24,10 +24,10 @@ def noisy_columns(n_rows, seed=0):
 
 @pytest.mark.parametrize("search", [pytest.param("full", marks=pytest.mark.slow), "quick"])
 def test_what_is_not_given_is_searched(search, tmp_path):
-    X, y = noisy_columns(3000)
-    model = CellClassifier(search=search, random_state=0).fit(X[:2000], y[:2000])
-    plain = Classifier(random_state=0).fit(X[:2000], y[:2000])
-    assert model.score(X[2000:], y[2000:]) > 0.93 > plain.score(X[2000:], y[2000:]) + 0.05
+    X, y = noisy_columns(2000)
+    model = CellClassifier(search=search, random_state=0).fit(X[:1200], y[:1200])
+    plain = Classifier(random_state=0).fit(X[:1200], y[:1200])
+    assert model.score(X[1200:], y[1200:]) > 0.93 > plain.score(X[1200:], y[1200:]) + 0.05
     last = model.history_[-1]
     assert last["search_score"] < 0.25
     assert last["C"] == model.cost_

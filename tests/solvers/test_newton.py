@@ -1,6 +1,7 @@
 """Newton's method over explicit features: minima against SciPy and scikit-learn, and refusals."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from distkern.solvers.newton_sums import RowSums
 from distkern.solvers.risk import Risk
 from feature_problems import exact_minimum, features_of_kind, heavy_tailed, train
 from reference import cut_blocks
+from small import slow_but
 
 NU = 1e-3
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -295,8 +297,10 @@ def test_rounding_in_the_matrix_of_a_smooth_kernel_is_not_taken_for_convergence(
     assert exact.score(X, y) > single.score(X, y) + 0.01
 
 
-@pytest.mark.parametrize("hessian", ["matrix", "products"])
-@pytest.mark.parametrize("n_rows", [2000, 20_000])
+@pytest.mark.parametrize(
+    ("hessian", "n_rows"),
+    slow_but(product(("matrix", "products"), (2000, 20_000)), ("matrix", 20_000), ("products", 2000)),
+)
 def test_where_only_rounding_is_left_the_run_ends_at_the_minimum(hessian, n_rows):
     """Columns as they are in single precision: no bound can be shown, and ten stages brought nothing."""
     generator = np.random.default_rng(0)

@@ -66,7 +66,7 @@ def check(model, path, rows=NEW):
         dk.SVRGClassifier(loss="softmax", features="nystroem", n_landmarks=50, stages=3),
         dk.AVMClassifier(n_landmarks=64, stages=2),
         dk.PegasosClassifier(),
-        dk.SIMBAClassifier(),
+        dk.SIMBAClassifier(nu=0.1, max_rounds=200),
         dk.DSGClassifier(n_features=256, stages=2),
         dk.KernelClassifier(algorithm="newton"),
     ],
@@ -88,7 +88,7 @@ def test_regressors_predict_the_same(loss, tmp_path):
 
 
 def test_quantiles_are_sorted_in_their_order(tmp_path):
-    model = dk.DSGRegressor(loss="quantile", quantiles=[0.9, 0.1, 0.5], n_features=256, **EXACT)
+    model = dk.DSGRegressor(loss="quantile", quantiles=[0.9, 0.1, 0.5], n_features=256, stages=2, **EXACT)
     found = check(model.fit(X, 1e3 * REAL), tmp_path)["prediction"]
     assert (found[:, 0] >= found[:, 2]).all()
     assert (found[:, 2] >= found[:, 1]).all()
