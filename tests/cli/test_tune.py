@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cluster_processes import Processes, finish, settings_of, start_distkern
+from cluster_processes import finish, settings_of, start_distkern
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
@@ -110,16 +110,6 @@ def test_without_a_table_what_is_worth_it_is_tried(folder, capsys):
     assert len(facts["candidates"]) == 2
     chosen = json.loads(Path("n", "model.json").read_text())["algorithm"]
     assert f"auto chooses {chosen} with" in said
-
-
-@pytest.mark.slow
-def test_several_at_a_time_find_the_same(folder, capsys):
-    facts, _ = printed(capsys, "tune", "job.toml")
-    others, _ = printed(capsys, "tune", "job.toml", "--out", "n", "--jobs", "2", "--scheduler", "threads")
-    assert trials("m") == trials("n")
-    for one in (facts, others):
-        assert one["settings"] == facts["settings"]
-    np.testing.assert_array_equal(load_model("m").coefficients_, load_model("n").coefficients_)
 
 
 @pytest.mark.slow
@@ -252,16 +242,6 @@ def test_ctrl_c_keeps_what_has_finished(folder, capsys, jobs):
     assert int(told[1]) == len(kept())
     assert main(["tune", "job.toml"]) == 0
     assert f"{told[1]} earlier trials are reused" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_running_cluster_finds_the_same(folder, tmp_path, capsys):
-    printed(capsys, "tune", "job.toml")
-    with Processes(tmp_path) as cluster:
-        there = ["--scheduler", cluster.address, "--jobs", "2", "--out", "n"]
-        printed(capsys, "tune", "job.toml", *there)
-    assert trials("n") == trials("m")
-    np.testing.assert_array_equal(load_model("n").coefficients_, load_model("m").coefficients_)
 
 
 @pytest.mark.slow

@@ -269,11 +269,6 @@ def test_pickles_with_its_prepared_landmarks(kernel):
     np.testing.assert_array_equal(first, second)
 
 
-@every_landmark_kernel
-def test_parameters_rebuild_it(kernel):
-    assert type(kernel).from_parameters(**kernel.parameters) == kernel
-
-
 @every_name
 def test_refuses_unknown_parameters_with_the_nearest_name(name):
     with pytest.raises(InputError, match="did you mean 'gamma'"):

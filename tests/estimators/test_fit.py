@@ -9,7 +9,14 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from distkern import CellClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier, SIMBAClassifier
+from distkern import (
+    CellClassifier,
+    CSVRGClassifier,
+    DSGClassifier,
+    NewtonClassifier,
+    PegasosClassifier,
+    SIMBAClassifier,
+)
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.estimators.loading import load_model
@@ -195,18 +202,34 @@ def test_no_model_and_newer_model_are_refused(binary, tmp_path):
             load_model(tmp_path / "m")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+UNUSABLE = {
+    CSVRGClassifier: [
         ({"kernel": "rfb"}, "kernel"),
         ({"landmarks": "coverage", "diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
         ({"landmarks": "uniform", "diameter": 0.5, "n_landmarks": None}, "diameter=0.5 has no effect"),
         ({"kernel": "matern", "smoothness": 2.0}, "half integer"),
     ],
-)
-def test_unusable_hyperparameters_are_refused(binary, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        CSVRGClassifier(**parameters).fit(*binary)
+    PegasosClassifier: [
+        ({"kernel": "laplacian"}, "kernel='laplacian' has no effect with features='linear'"),
+        ({"gamma": 2.0}, "gamma=2.0 has no effect with features='linear'"),
+        ({"features": "random", "n_landmarks": 64}, "n_landmarks=64 has no effect with features='random'"),
+        ({"features": "landmarks", "sampler": "fastfood"}, "sampler='fastfood' has no effect"),
+        ({"features": "random", "n_features": 63}, "n_features must be a positive even number"),
+    ],
+    SIMBAClassifier: [
+        ({"nu": "search"}, "nu"),
+        ({"validation_fraction": 0.0}, "validation_fraction"),
+        ({"n_features": 64}, "n_features=64 has no effect.*set features to 'random'"),
+        ({"kernel": "chi2", "features": "random"}, "chi2 needs numbers >= 0"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_unusable_hyperparameters_are_refused(binary, kind):
+    for parameters, message in UNUSABLE[kind]:
+        with pytest.raises(ValueError, match=message):
+            kind(**parameters).fit(*binary)
 
 
 def test_bad_dask_input_is_refused(binary):

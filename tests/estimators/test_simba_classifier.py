@@ -178,18 +178,3 @@ def test_without_columns_it_says_what_to_run(without_columns, tmp_path):
     shutil.copytree(without_columns.path, copy)
     assert main(["shard", str(copy), "--columns"]) == 0
     assert small().fit(open_dataset(copy).train).score(*topics()) > 0.85
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"nu": "search"}, "nu"),
-        ({"validation_fraction": 0.0}, "validation_fraction"),
-        ({"n_features": 64}, "n_features=64 has no effect.*set features to 'random'"),
-        ({"kernel": "chi2", "features": "random"}, "no random features|has none|chi2"),
-    ],
-)
-def test_unusable_hyperparameters_are_refused(parameters, message):
-    X, y = topics(60)
-    with pytest.raises(ValueError, match=message):
-        SIMBAClassifier(**parameters).fit(-X, y)

@@ -41,9 +41,6 @@ SETTINGS = {
 CLASSIFIERS = Family("distkern.estimators", AbstractClassifier)
 #: those that read rows each in its own way: in streams, rounds, batches, sums and tasks
 READING = ("csvrg", "simba", "dsg", "newton", "cells")
-every_classifier = pytest.mark.parametrize(
-    "kind", [pytest.param(kind, id=name) for name, kind in CLASSIFIERS.items()]
-)
 every_way_of_reading = pytest.mark.parametrize(
     "kind",
     [

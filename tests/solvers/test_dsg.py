@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 
-import distkern.passes.rounds as rounds_module
 from distkern.core.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.maths.features.kernel_choice import KernelChoice
@@ -348,17 +347,6 @@ def test_step_rules():
 
 def rows():
     return waves(4000, 2, classes=2, dtype="float32", sizes=[400] * 10)
-
-
-@pytest.mark.slow
-def test_the_same_bits_on_workers(local_workers, monkeypatch):
-    monkeypatch.setattr(rounds_module, "EXCHANGE", 0.0)
-    solver, modes = dsg("logistic", variant="udsg", polish="exact", batch_size=2100), []
-    outcome = run_by_engine(
-        solver, rows(), local_workers, listener=lambda event: modes.append(event.fields.get("mode"))
-    )
-    assert any("rounds on 2 workers" in str(mode) for mode in modes)
-    same(outcome.state, train(solver, rows())[0][-1])
 
 
 def test_divergence_leaves_the_last_checkpoint(tmp_path):

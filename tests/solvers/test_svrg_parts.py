@@ -11,7 +11,7 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
 from distkern.maths.bases import random_features
-from distkern.maths.bases.base import add_transposed, product, rows_of_wide_tile
+from distkern.maths.bases.base import add_transposed, product
 from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.bases.linear import LinearBasis
 from distkern.maths.bases.nystroem import NystroemBasis
@@ -20,12 +20,12 @@ from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
-from distkern.solvers.base import Problem, piece_rows
+from distkern.solvers.base import Problem
 from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import inverted
 from distkern.solvers.measuring import Model, measure, measure_gradient
 from distkern.solvers.risk import Risk
-from distkern.solvers.svrg import batch_ends, first_snapshot, preconditioner, sampled_grams
+from distkern.solvers.svrg import first_snapshot, preconditioner, sampled_grams
 from reference import PlainRunner, cut_blocks
 
 LOGISTIC = Risk(find_loss("logistic")())
@@ -140,12 +140,6 @@ def test_memory_does_not_grow_with_the_rows():
     assert second < 1.3 * first
 
 
-def test_a_tile_depends_on_the_features_alone():
-    assert rows_of_wide_tile(2048, 4) == 256
-    assert rows_of_wide_tile(2**20, 4) == 128
-    assert rows_of_wide_tile(1, 4) == 1024
-
-
 @pytest.mark.parametrize("outputs", [1, 2, 4])
 def test_products_of_sparse_rows(outputs):
     generator = np.random.default_rng(0)
@@ -226,15 +220,3 @@ def test_a_metric_of_zeros_or_of_infinite_numbers():
     np.testing.assert_array_equal(found, 0.0)
     with pytest.raises(InputError, match="features are too large"):
         inverted(np.full((3, 3), np.inf, order="F"), 1.0)
-
-
-def test_batches_are_of_nearly_one_size():
-    assert batch_ends(450, 70) == [75, 150, 225, 300, 375, 450]
-    assert batch_ends(30, 70) == [30]
-    sizes = np.diff([0, *batch_ends(1003, 100)])
-    assert sizes.sum() == 1003
-    assert sizes.max() - sizes.min() <= 1
-
-
-def test_pieces_are_of_a_bounded_size():
-    assert [piece_rows(size, 4, least=1) for size in (16, 2048, 2**20)] == [4096, 1024, 2]

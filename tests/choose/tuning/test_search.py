@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor, PegasosClassifier
 from distkern.choose.tuning import runner
-from distkern.choose.tuning.record import SearchFolder, Task, Trial, TuningCandidate
+from distkern.choose.tuning.record import SearchFolder, Trial, TuningCandidate
 from distkern.choose.tuning.runner import Watcher, Where
 from distkern.choose.tuning.search import Ranked, Search
 from distkern.core.errors import CorruptDataError, DistkernError, DivergenceError, InputError
@@ -402,12 +402,6 @@ def test_without_targets_there_is_nothing_to_compare_by(tmp_path):
     alone = TuningCandidate(0, {}, algorithms()["dsg_novelty"](random_state=0))
     with pytest.raises(InputError, match="candidates cannot be compared without targets"):
         Search([alone], made.train).run(HERE)
-
-
-def test_trials_are_named_by_candidate_rung_and_fold():
-    trial = Trial(3, 1, 0, 100, 20, 1.0)
-    assert trial.task == Task(3, 1, 0)
-    assert trial.task.name == "0003-1-0"
 
 
 def test_defaults_that_are_better_than_cheap_settings_are_chosen(data):

@@ -47,18 +47,6 @@ def test_sizes():
     assert RandomFeatureBasis(RBF, 5000, 2**17, 5, "fastfood").block_size == 2 * 8192
 
 
-@pytest.mark.parametrize("form", [np.asarray, SparseRows.of_dense])
-def test_combining_and_transposing_are_the_products_with_all_values(form):
-    features = rows(500)
-    basis = basis_of()
-    values = basis.values(form(features))
-    assert values.shape == (500, 300)
-    coefficients = np.random.default_rng(1).standard_normal((300, 3))
-    weights = np.random.default_rng(2).standard_normal((500, 2))
-    np.testing.assert_allclose(basis.combine(form(features), coefficients), values @ coefficients, atol=1e-5)
-    np.testing.assert_allclose(basis.transposed(form(features), weights), values.T @ weights, atol=1e-4)
-
-
 def test_all_ways_to_the_values_have_the_same_bits():
     features = rows(700)
     basis = basis_of()

@@ -90,15 +90,6 @@ def test_equal_to_the_sequential_scan_of_any_grid_points(rows, cuts, radius):
     )
 
 
-def test_every_row_is_covered_and_no_landmark_by_another():
-    features = np.random.default_rng(0).random((3000, 4))
-    landmarks = choose(features, (1000,) * 3, diameter=0.5)
-    distances = np.linalg.norm(features[:, None] - landmarks[None], axis=2)
-    assert distances.min(axis=1).max() <= 0.25
-    between = np.linalg.norm(landmarks[:, None] - landmarks[None], axis=2)
-    assert between[~np.eye(len(landmarks), dtype=bool)].min() > 0.25
-
-
 @pytest.mark.usefixtures("short_waves")
 def test_workers_send_only_rows_that_are_not_covered():
     """Rounding aside, and never more than the limit, even if more rows are uncovered."""
@@ -144,14 +135,6 @@ def test_combining_candidates_is_associative(monkeypatch):
         assert len(left.rows) == min(sum(counts), 10)
 
 
-def test_diameter_zero_keeps_each_distinct_row_once():
-    features = np.random.default_rng(0).integers(0, 3, size=(500, 3)).astype(np.float32)
-    landmarks = choose(features, (250, 250), diameter=0.0)
-    assert len(landmarks) == len(np.unique(features, axis=0)) == 27
-    _, first = np.unique(features, axis=0, return_index=True)
-    np.testing.assert_array_equal(landmarks, features[np.sort(first)])
-
-
 def test_a_diameter_that_needs_too_many_landmarks_is_refused(monkeypatch):
     monkeypatch.setattr(coverage, "_CEILING", 50)
     with pytest.raises(InputError, match=r"diameter 0\.001 needs more than 50 landmarks.*larger diameter"):
@@ -188,13 +171,6 @@ def test_a_sample_of_equal_rows_does_not_mislead_it(n_landmarks, block, value):
     assert len(landmarks) >= min(n_landmarks // 3, 20)
 
 
-def test_finer_diameter_more_landmarks():
-    features = np.random.default_rng(0).random((4000, 3))
-    sizes = [len(choose(features, (4000,), diameter=d)) for d in (1.0, 0.6, 0.3)]
-    assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[2] / 4
-
-
 def choose_uniformly(features, sizes, n_landmarks, seed=0):
     layout = RowLayout(tuple(sizes), features.shape[1], features.dtype, seed)
     return run(Uniform(n_landmarks).choose(layout), cut_blocks(features, None, sizes))
@@ -219,11 +195,6 @@ def test_rows_come_in_the_order_of_the_data_and_reads_only_their_blocks():
     chosen = choose_uniformly(features, (50, 50), 20)[:, 0]
     assert len(chosen) == 20
     assert np.all(np.diff(chosen) > 0)
-
-
-def test_equal_rows_are_kept_once():
-    features = np.repeat(np.arange(4.0), 25)[:, None]
-    assert sorted(choose_uniformly(features, (100,), 60)[:, 0]) == [0, 1, 2, 3]
 
 
 def test_other_seeds_other_rows():
