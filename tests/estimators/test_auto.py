@@ -267,6 +267,7 @@ def test_wide_sparse_rows_get_a_linear_machine():
     assert model.chosen_because_ == "its log loss on held-out rows is the lowest"
     assert "matrices of 8,500 features are large" in "".join(model.history_[-1]["notes"])
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    np.testing.assert_allclose(X @ model.coef_[0] + model.intercept_, model.decision_function(X), atol=1e-9)
     assert not hasattr(model, "metric_importances_")
 
 

@@ -2,9 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,9 +33,6 @@ class State:
 def rows():
     features = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     return features, (features[:, 0] > 0).astype(int)
-
-
-Thing = tuple[Path, Callable[[], bytes]]
 
 
 def classifier(path):

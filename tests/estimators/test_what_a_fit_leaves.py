@@ -107,24 +107,6 @@ def test_parameters_of_numpy_come_back(tmp_path, kind):
     np.testing.assert_array_equal(told.class_weights_, [1, 2])
 
 
-def test_labels_of_dates_come_back(tmp_path):
-    X, y = table()
-    days = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")[y]
-    model = dk.NewtonClassifier(**GIVEN).fit(X, days)
-    model.save(tmp_path / "m")
-    np.testing.assert_array_equal(dk.load_model(tmp_path / "m").predict(X), model.predict(X))
-
-
-def test_texts_that_look_like_numbers_stay_texts(tmp_path):
-    X, y = table()
-    words = np.array(["9", "10"])[y]
-    data = dk.write_dataset(X, words, tmp_path / "d.zarr")
-    assert data.classes.tolist() == ["10", "9"]
-    assert dk.write_dataset(X, np.array(["01", "1"])[y], tmp_path / "e.zarr").classes.tolist() == ["01", "1"]
-    lazy = (da.from_array(one, chunks=(100, *one.shape[1:])) for one in (X, words))
-    assert dk.SIMBAClassifier(max_rounds=50, random_state=0).fit(*lazy).classes_.tolist() == ["10", "9"]
-
-
 def test_shares_of_classes_are_by_weight():
     generator = np.random.default_rng(0)
     # rows that are equal are one
@@ -134,15 +116,6 @@ def test_shares_of_classes_are_by_weight():
     model = dk.PegasosClassifier(loss="logistic", features="random", n_features=64, threshold="balanced")
     model.fit(X, y).update(generator.normal(size=(400, 2)), later)
     assert model.threshold_ == pytest.approx(np.r_[y, later].mean())
-
-
-def test_a_batch_that_is_refused_leaves_no_classes():
-    X, y = table()
-    model = dk.DSGClassifier(n_features=64, block_size=32, random_state=0)
-    y[0] = 2
-    with pytest.raises(InputError, match="label 2 is not among the classes"):
-        model.partial_fit(X, y, classes=[0, 1])
-    assert model.partial_fit(X, y, classes=[0, 1, 2]).classes_.tolist() == [0, 1, 2]
 
 
 def test_the_score_of_targets_that_are_all_the_same(tmp_path):
