@@ -1,13 +1,16 @@
-"""Versions agree wherever they are written, and the workflows test what is promised."""
+"""The tests test the installed package, its versions agree, and the workflows test what is promised."""
 
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 import yaml
 
+import distkern
 from distkern.core.version import __version__
 
 
@@ -62,3 +65,18 @@ def test_the_package_builds_and_its_page_on_pypi_can_be_shown(repository, tmp_pa
         run = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=200)
         assert run.returncode == 0, run.stdout + run.stderr
     assert sorted(file.name.partition("-")[0] for file in made.iterdir()) == ["distkern"] * 2
+
+
+def test_the_package_is_the_installed_one(repository):
+    if str(repository) in sys.path:
+        pytest.skip("run from the checkout on purpose (python -m pytest, or an editable installation)")
+    installed = metadata.distribution("distkern").locate_file("distkern/__init__.py")
+    assert Path(distkern.__file__) == Path(str(installed))
+
+
+def test_programs_use_the_same_package(repository):
+    code = "import distkern; print(distkern.__file__)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == distkern.__file__

@@ -105,3 +105,22 @@ def test_the_only_label_of_all_rows(ending, tmp_path):
             store.put(1, (2, np.array(labels[2:], dtype=object), None))
             store.commit()
         assert only_label(place, classes) == only
+
+
+def test_chunks_are_filled_whatever_the_blocks_are(tmp_path):
+    with open_predictions(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, []) as store:
+        # zeros are stored as well
+        for number, (start, count) in enumerate([(0, 3), (3, 6), (9, 1)]):
+            values = np.arange(start, start + count)
+            store.put(number, (start, np.stack([0 * values, 2.0 * values], axis=1), None))
+        store.commit()
+    group = zarr.open_group(tmp_path / "p.zarr", mode="r")
+    array = group["predictions"]
+    assert array.shape == (10, 2)
+    assert array.chunks == (4, 2)
+    assert array[:, 1].tolist() == [2.0 * row for row in range(10)]
+    with (
+        pytest.raises(InputError, match="already exists"),
+        open_predictions(tmp_path / "p.zarr", None, np.dtype(int), 1, []),
+    ):
+        pass

@@ -255,7 +255,7 @@ def test_a_plan_keeps_what_was_chosen_for_its_run(kind, tmp_path, monkeypatch):
 
 
 def test_wide_sparse_rows_get_a_linear_machine():
-    X = random_sparse(80, 8500, 0.005, format="csr", random_state=0, dtype=np.float32)
+    X = random_sparse(80, 8500, 0.005, format="csr", random_state=0)
     y = (np.asarray(X.sum(axis=1)).ravel() > X.sum() / 80).astype(int)
     model = KernelClassifier(random_state=0).fit(X, y)
     # of more than 8,192 features no matrix is made

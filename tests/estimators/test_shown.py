@@ -1,4 +1,6 @@
-"""What users see of an estimator in an editor, a shell and a notebook."""
+"""What users see of an estimator in an editor, a shell and a notebook, and why a method is missing."""
+
+import inspect
 
 import numpy as np
 import pandas
@@ -17,6 +19,7 @@ RNG = np.random.default_rng(0)
 FRAME = pandas.DataFrame({f"column number {at}": RNG.normal(size=300) for at in range(20)})
 FRAME["kind"] = RNG.choice(list("abc"), 300)
 Y = (FRAME["column number 3"] + (FRAME["kind"] == "b") > 0.5).astype(int)
+ROWS, HALVES = RNG.normal(size=(60, 2)), np.arange(60) % 2
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +93,26 @@ def test_explanations_that_do_not_say_which_columns_are_refused():
     old = Explanation((Importance("a", 0.5),), "log loss", 10, "test")
     with pytest.raises(InputError, match="does not record which columns"):
         _ = old.importances_mean
+
+
+def test_a_loss_without_probabilities_names_those_that_have_them():
+    model = dk.NewtonClassifier(loss="squared_hinge", features="linear").fit(ROWS, HALVES)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="gives no probabilities: set loss='logistic' or 'softmax'"):
+        model.predict_proba(ROWS)
+    with pytest.raises(AttributeError, match="set probability=True"):
+        _ = dk.CellClassifier(probability=False).predict_proba
+    assert dk.NewtonClassifier(features="linear").fit(ROWS, HALVES).predict_proba(ROWS).shape == (60, 2)
+
+
+def test_the_method_keeps_signature_and_docstring():
+    assert [*inspect.signature(dk.NewtonClassifier.predict_proba).parameters] == ["self", "X"]
+    assert dk.NewtonClassifier().predict_proba.__doc__.startswith("Predict class probabilities")
+
+
+def test_what_cannot_go_on_says_so():
+    model = dk.NewtonClassifier(loss="logistic", features="linear")
+    with pytest.raises(
+        AttributeError, match="no partial_fit, because updates of newton read the old rows again"
+    ):
+        model.partial_fit(ROWS, HALVES)

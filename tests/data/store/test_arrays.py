@@ -17,7 +17,6 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 from distkern import NewtonRegressor
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.processes import birth
-from distkern.data.predictions import open_predictions
 from distkern.data.store import arrays, atomic
 from distkern.data.store._zarr import RowsWriter, create_group, read_rows
 from distkern.data.store.arrays import array_names, check_arrays, load_arrays, save_arrays
@@ -342,25 +341,6 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path):
         staged.commit()
     assert not any(folder.exists() for folder in dead)
     assert all(folder.exists() for folder in kept)
-
-
-def test_predictions(tmp_path):
-    with open_predictions(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, []) as store:
-        # chunks are filled whatever the blocks are; zeros are stored as well
-        for number, (start, count) in enumerate([(0, 3), (3, 6), (9, 1)]):
-            values = np.arange(start, start + count)
-            store.put(number, (start, np.stack([0 * values, 2.0 * values], axis=1), None))
-        store.commit()
-    group = zarr.open_group(tmp_path / "p.zarr", mode="r")
-    array = group["predictions"]
-    assert array.shape == (10, 2)
-    assert array.chunks == (4, 2)
-    assert array[:, 1].tolist() == [2.0 * row for row in range(10)]
-    with (
-        pytest.raises(InputError, match="already exists"),
-        open_predictions(tmp_path / "p.zarr", None, np.dtype(int), 1, []),
-    ):
-        pass
 
 
 def test_a_folder_that_a_thread_still_writes_into_is_gone(tmp_path, monkeypatch):
