@@ -47,7 +47,7 @@ def test_numbers_as_people_write_them(word, number, unit):
 def test_few_words_are_parsed_as_many_are(decimal):
     generator = np.random.default_rng(0)
     letters = [*"0123456789" * 3, *"..,,  '-+()$€%eE", "USD", "\u2212", "\u00a0", "EUR"]
-    words = ["".join(generator.choice(letters, generator.integers(0, 9))) for _ in range(20_000)]
+    words = ["".join(generator.choice(letters, generator.integers(0, 9))) for _ in range(8000)]
     words += [None, "", "1", "-1.5", "(1,234.50)", "$ 5", "5 %", "1e3", "5.e3", ".5", "+-1", "1\n", "٣"]
     values, units = numbers_of(words, decimal)
     assert np.count_nonzero(~np.isnan(values)) > 1000
