@@ -246,34 +246,22 @@ def test_each_reads_the_blocks_of_lazy_graphs(executor, tmp_path):
     )
 
 
-def test_a_run_has_the_same_bits_everywhere(executor):
-    source = ToySource()
+@pytest.mark.parametrize(
+    ("source", "solver", "state"),
+    [
+        (ToySource(), ToySolver(), ("order", "total")),
+        (ToySource(), RoundsSolver(stages=2), ("sums", "shift")),
+        (ToySource((1000,) * 9), BatchesSolver(stages=2), ("sums", "shift")),
+    ],
+    ids=["a run", "rounds", "batches"],
+)
+def test_the_same_bits_everywhere(executor, source, solver, state):
     problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
-    outcome = Driver({"train": source}, executor).run(ToySolver(), problem)
+    outcome = Driver({"train": source}, executor).run(solver, problem)
     with open_executor("synchronous") as one:
-        alone = Driver({"train": source}, one).run(ToySolver(), problem)
-    np.testing.assert_array_equal(outcome.state.order, alone.state.order)
-    np.testing.assert_array_equal(outcome.state.total, alone.state.total)
-
-
-def test_rounds_have_the_same_bits_everywhere(executor):
-    source = ToySource()
-    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
-    outcome = Driver({"train": source}, executor).run(RoundsSolver(stages=2), problem)
-    with open_executor("synchronous") as one:
-        alone = Driver({"train": source}, one).run(RoundsSolver(stages=2), problem)
-    np.testing.assert_array_equal(outcome.state.sums, alone.state.sums)
-    assert outcome.state.shift == alone.state.shift
-
-
-def test_batches_have_the_same_bits_everywhere(executor):
-    source = ToySource((1000,) * 9)
-    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
-    outcome = Driver({"train": source}, executor).run(BatchesSolver(stages=2), problem)
-    with open_executor("synchronous") as one:
-        alone = Driver({"train": source}, one).run(BatchesSolver(stages=2), problem)
-    np.testing.assert_array_equal(outcome.state.sums, alone.state.sums)
-    assert outcome.state.shift == alone.state.shift
+        alone = Driver({"train": source}, one).run(solver, problem)
+    for name in state:
+        np.testing.assert_array_equal(getattr(outcome.state, name), getattr(alone.state, name))
 
 
 def test_runs_that_share_an_executor_have_the_same_bits(executor):
