@@ -50,6 +50,7 @@ _VALUES: dict[str, Callable[[str], str]] = {
 }
 _COMMANDS = re.compile(r"(`[^`]*`)")
 _TABLE = re.compile(r"\{(\w+ = [^{}]*)\}")
+_CHOSEN = re.compile(r"--algorithm (\w+) --set ([a-z_]+)=(\.\.\.|[\w.]+)")
 _SETTING = re.compile(r"--set ([a-z_]+)=(\.\.\.|[\w.]+)")
 _VALUE = re.compile(
     rf"--({'|'.join(_VALUES)}) (none|minmax|maxabs|standard|unit|ball|mean|median|flag|classification|"
@@ -82,6 +83,8 @@ def in_python_words(text: str) -> str:
     "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
     >>> in_python_words("--text 'my notes' uses its words, --categorical 'my notes'=target keeps it")
     "text=['my notes'] uses its words, categorical={'my notes': 'target'} keeps it"
+    >>> in_python_words("fewer landmarks (--algorithm newton --set n_landmarks=96)")
+    "fewer landmarks (algorithm='newton', settings={'n_landmarks': 96})"
     >>> in_python_words("use a number > 0 or none")
     'use a number > 0 or None'
     >>> in_python_words("--threshold must be a number, 'balanced' or none, got 2")
@@ -95,6 +98,9 @@ def in_python_words(text: str) -> str:
 
 def _translated(text: str) -> str:
     text = _TABLE.sub(lambda found: _dict(found[1]), text)
+    text = _CHOSEN.sub(
+        lambda found: f"algorithm={found[1]!r}, settings={{{found[2]!r}: {_literal(found[3])}}}", text
+    )
     text = _SETTING.sub(lambda found: f"{found[1]}={_literal(found[2])}", text)
     text = _VALUE.sub(lambda found: f"{_name(found[1])}={_VALUES[found[1]](found[2])}", text)
     text = _CATEGORIES.sub(lambda found: f"categorical={{{(found[1] or found[2])!r}: {found[3]!r}}}", text)
