@@ -43,6 +43,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "stages": "max_iter epochs n_epochs",
         "stages candidates": "n_iter",
         "random_state": "seed random_seed",
+        "eval_set": "validation_data validation_set eval_data",
         "n_landmarks": "n_components n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
         "memory_limit": "max_memory memory",

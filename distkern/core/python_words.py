@@ -137,6 +137,15 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(in_python_words(text), category, stacklevel=level)
 
 
+def _instead(name: str, function: Callable[..., object], args: tuple[object, ...]) -> str:
+    """Return what to write for an unknown argument: another name, or a hyperparameter of the estimator."""
+    if near := nearest(name, inspect.signature(function).parameters):
+        return f"; did you mean {near!r}?"
+    if near := nearest(name, getattr(args[0] if args else None, "hyperparameters", ())):
+        return f"; it is a hyperparameter: {type(args[0]).__name__}({near}=...)"
+    return ""
+
+
 def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorate a public function: its errors name Python's parameters."""
 
@@ -152,7 +161,6 @@ def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Re
             unknown = _UNEXPECTED.search(str(error))
             if error.__traceback__ is None or error.__traceback__.tb_next is not None or unknown is None:
                 raise
-            near = nearest(unknown[1], inspect.signature(function).parameters)
-            raise TypeError(f"{error}{f'; did you mean {near!r}?' if near else ''}") from None
+            raise TypeError(f"{error}{_instead(unknown[1], function, args)}") from None
 
     return wrapped

@@ -31,7 +31,7 @@ from distkern.core.names import plain_labels
 from distkern.core.parameters import Parameter
 from distkern.core.python_words import in_python
 from distkern.core.targets import plain_targets
-from distkern.estimators.declared import available_if
+from distkern.estimators.declared import Elsewhere, available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.losses import find_loss
 from distkern.model.features import ExplicitModel
@@ -49,6 +49,7 @@ class Explainable:
     """Adds :meth:`explain` to classifiers and regressors."""
 
     _fitted: Callable[[], FittedModel]
+    feature_importances_ = Elsewhere("model.explain(X, y).importances_mean")
 
     @in_python
     def explain(
@@ -228,6 +229,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         n_classes = len(self._classes())
         return self._map(X, "decision", np.float64, None if n_classes == 2 else n_classes)
 
+    @in_python
     def predict(self, X: Any) -> Any:
         """Predict labels, (n_rows,); lazy for Dask collections and splits."""
         return self._map(X, "label", self._classes().dtype, None)
@@ -295,6 +297,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         learn = self.fit if self._model is None else self.update
         return learn(X, y, sample_weight)
 
+    @in_python
     def predict(self, X: Any) -> Any:
         """Predict targets, (n_rows,) or (n_rows, n_quantiles); lazy for Dask collections and splits."""
         outputs = self._fitted().n_outputs
