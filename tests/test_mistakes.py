@@ -211,6 +211,14 @@ def with_nan():
         (lambda: NewtonClassifier(loss="mse").fit(X, Y), ["loss:", "did you mean 'least_squares'?"]),
         (lambda: NewtonClassifier(kernel="linear").fit(X, Y), ["kernel:", "set features='linear'"]),
         (lambda: NewtonClassifier(kernel="gaussian").fit(X, Y), ["kernel:", "did you mean 'rbf'?"]),
+        (
+            lambda: NewtonClassifier(features="linear", n_landmarks=8).fit(X, Y),
+            ["=8 has no effect with features='linear'; leave n_landmarks out"],
+        ),
+        (
+            lambda: NewtonRegressor().fit(X, Y).update(dask.array.from_array(X), Y),
+            ["X is a Dask array, whose rows are not in memory; give rows in memory, as X.compute()"],
+        ),
         (lambda: NewtonClassifier(scale="zscore").fit(X, Y), ["scale:", "did you mean 'standard'?"]),
         (lambda: KernelClassifier(settings={"c": 3}).fit(X, Y), ["settings:", "did you mean 'C'?"]),
         (

@@ -96,7 +96,7 @@ class InputError(DistkernError, ValueError):
     def _message(self) -> str:
         # a name in a user's file may be as long as the file
         joint = " " if _VERB.match(self.what) else ": "
-        named = self.where is None or self.what.startswith(f"{self.where} ")
+        named = self.where is None or self.what.startswith((f"{self.where} ", f"{self.where}="))
         place = "" if named else f"{_shortened(str(self.where))}{joint}"
         remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
         return f"{place}{_shortened(self.what)}{remedy}"
