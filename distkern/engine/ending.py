@@ -98,11 +98,10 @@ def ending(
             # thresholds are for two classes
             is_binary = len(problem.class_shares) == 2
             what = "hardly any row reaches probability 0.5" if is_binary else "one class has nearly every row"
-            instead = (
-                "log loss and AUC with the base rate, and choose a threshold, for instance --threshold balanced"
-                if is_binary
-                else "the log loss with the base rate"
-            )
+            instead = "the log loss with the base rate"
+            if is_binary:
+                instead = "log loss and AUC with the base rate, and choose a threshold, for instance "
+                instead += "--threshold balanced"
             warnings.append(
                 f"{what}, so the training error ({error}) is about that of predicting one class for all rows "
                 f"({constant}). The probabilities may still be good: compare {instead}"
