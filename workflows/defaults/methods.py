@@ -1,4 +1,4 @@
-"""What is fitted: every algorithm with nothing set, and what scikit-learn's users would take instead."""
+"""The methods to fit: every algorithm with default settings, and scikit-learn's alternatives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_ROWS, TEST_ROWS = 60_000, 10_000
 FEW_ROWS = 400
 #: of sparse rows with many columns: linear machines and kernels at landmarks
 _OF_SPARSE = ("auto", "pegasos", "simba", "csvrg", "avm")
-#: cannot be other than linear with nothing set
+#: linear with default settings
 LINEAR = ("pegasos", "simba")
 AUTO = "auto"
 #: scikit-learn's, as they come and on standardised columns (and targets)

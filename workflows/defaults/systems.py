@@ -133,7 +133,7 @@ class Peer:
 
 
 def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
-    """Fit what the package chooses with nothing set.
+    """Fit the default choice of the package.
 
     Columns that it refuses because only some of their values are numbers become categories, as its message
     advises; ``remedied_`` of the model names them.
@@ -182,7 +182,7 @@ def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
 
 
 def catboost(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
-    """Fit CatBoost with nothing set; it is told which columns are texts, without which it refuses them."""
+    """Fit CatBoost with default settings; it refuses text columns unless they are named."""
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     kind = CatBoostRegressor if is_real else CatBoostClassifier
@@ -194,7 +194,7 @@ def catboost(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
 
 
 def perpetual(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
-    """Fit perpetual with nothing set: it stops by itself."""
+    """Fit perpetual with default settings; it stops on its own."""
     from perpetual import PerpetualBooster
 
     columns, (classes, targets) = Columns.of(X), _codes(y, is_real)
