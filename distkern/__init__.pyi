@@ -867,8 +867,7 @@ class AVMClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1079,8 +1078,7 @@ class CSVRGClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1299,8 +1297,7 @@ class CellClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1497,8 +1494,7 @@ class CellRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1719,8 +1715,7 @@ class DSGClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1983,8 +1978,7 @@ class DSGDensityRatio(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -2266,8 +2260,7 @@ class DSGGaussianProcessRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -2526,8 +2519,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -2801,8 +2793,7 @@ class DSGRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3014,8 +3005,7 @@ class KernelClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3159,8 +3149,7 @@ class KernelRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3357,8 +3346,7 @@ class NORMAClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3575,8 +3563,7 @@ class NORMARegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3817,8 +3804,7 @@ class NewtonClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     constants_ : ndarray
         (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
@@ -4029,8 +4015,7 @@ class NewtonRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     constants_ : ndarray
         (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
@@ -4253,8 +4238,7 @@ class PegasosClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -4483,8 +4467,7 @@ class RBCDClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -4695,8 +4678,7 @@ class RBCDRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5154,8 +5136,7 @@ class SBMDClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5385,8 +5366,7 @@ class SBMDRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5617,8 +5597,7 @@ class SDCAClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5824,8 +5803,7 @@ class SDCARegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -6034,8 +6012,7 @@ class SIMBAClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -6265,8 +6242,7 @@ class SVRGClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -6497,8 +6473,7 @@ class SVRGRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.

@@ -197,6 +197,8 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[int, s
     # rich exits when the reader of its output is gone
     if isinstance(error, (BrokenPipeError, SystemExit)):
         return FAILED, ""
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return WRONG_INPUT, _line("the current folder has been deleted; change to another one")
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         where = error.filename if error.filename is not None else "output"
         return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_REMEDIES[error.errno]}")
@@ -214,6 +216,15 @@ def _data_by_name(error: click.UsageError, arguments: Sequence[str]) -> str:
         return ""
     paths = [word for word in arguments[1:] if not word.startswith("-") and os.path.exists(word)]
     return f"write --data {shlex.quote(paths[-1])}" if len(paths) > 1 else ""
+
+
+def _is_nowhere() -> bool:
+    """Whether the process's working folder has been deleted, so that no relative path leads anywhere."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _bad_value(error: click.BadParameter) -> InputError | None:
