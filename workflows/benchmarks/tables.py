@@ -12,7 +12,7 @@ from workflows.benchmarks.simulation import grown, line
 from workflows.records import Record, Records
 from workflows.report import Plot, Table
 
-#: what is compared with in the table of losses, and how much less counts
+#: rivals in the table of losses
 _RIVALS = ("lightgbm", "xgboost", "hist_gradient_boosting")
 
 

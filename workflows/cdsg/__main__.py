@@ -92,7 +92,7 @@ def main(
 
 
 def losses_of(data: Subset) -> list[str]:
-    """That of the figures and, where LIBSVM is run, its own."""
+    """Return the loss of the figures and, if LIBSVM runs, the hinge loss."""
     own = [variants.loss_of(data)]
     return [*own, "hinge"] if data.n_classes and data.n_rows <= peers.MOST_EXACT else own
 

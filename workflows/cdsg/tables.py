@@ -1,4 +1,4 @@
-"""The report's tables and figures, with the paper's numbers beside ours."""
+"""Tables and figures of the report, with the paper's numbers."""
 
 from __future__ import annotations
 

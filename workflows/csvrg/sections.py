@@ -35,7 +35,7 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
     scale = plan.scale
     number = f"{scale.seeds} seed{'s' if scale.seeds > 1 else ''}"
     settings = (
-        "those of the job files in `workflows/csvrg` where there is one for the data set; else "
+        "those of the job file in `workflows/csvrg` if the data set has one; else "
         if scale.job_settings
         else ""
     )

@@ -66,7 +66,7 @@ def questions(
     tag: str = "",
     states: Sequence[int] = (),
 ) -> Iterator[Question]:
-    """All fits: every set with the first seed, all systems of it in turn, before any with the second.
+    """Yield all fits: every set with the first seed and all its systems, before any with the second.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What :mod:`workflows.defaults.beside` fits: the package's own choice and its peers.
+"""The systems of :mod:`workflows.defaults.beside`: the package's own choice and its peers.
 
 All take the same frame, array or sparse matrix. Peers whose package is not installed are skipped.
 """
@@ -157,7 +157,7 @@ def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
 
 
 def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
-    """Fit six LightGBM models with native categories, and keep the best on rows that are held out of all."""
+    """Fit six LightGBM models with native categories, and keep the best on common held-out rows."""
     import lightgbm
 
     kind = lightgbm.LGBMRegressor if is_real else lightgbm.LGBMClassifier
@@ -255,7 +255,7 @@ def _codes(y: Array, is_real: bool) -> tuple[Array | None, Array]:
 
 
 def _held_out(X: Any, y: Array, seed: int, is_real: bool) -> tuple[Any, Any, Array, Array]:
-    """Rows to learn from, a fifth that is held out, and the targets of both."""
+    """Return training rows, a held-out fifth, and the targets of both."""
     shares = None if is_real or np.unique(y, return_counts=True)[1].min() < 2 else y
     rows, asked, targets, truth = train_test_split(
         X, y, test_size=_HELD_OUT, random_state=seed, stratify=shares

@@ -1,4 +1,4 @@
-"""The report's tables: what was measured, with the paper's numbers beside it."""
+"""Tables of the report, with the paper's numbers."""
 
 from __future__ import annotations
 

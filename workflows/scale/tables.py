@@ -133,7 +133,7 @@ def _interval(sizes: Sequence[float], values: Sequence[float]) -> str:
 
 
 def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Record]]]) -> Section:
-    """Measurements that were made with other numbers of workers than usual, beside those with as many."""
+    """Return measurements with other numbers of workers, beside the usual ones."""
     found: dict[tuple[str, str, int], dict[int, Record]] = defaultdict(dict)
     for key, one in records.under(""):
         number, _, rest = key.partition("/")
