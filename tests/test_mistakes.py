@@ -345,7 +345,6 @@ def test_names_that_are_mistyped():
         (lambda: NewtonClassifier(verbose=True), r"it belongs to fit: fit\(X, y, verbose=\.\.\.\)"),
         (lambda: fitted(epochs=3), r"it is a hyperparameter: NewtonClassifier\(stages=\.\.\.\)"),
         (lambda: fitted(validation_data=(X, Y)), "did you mean 'eval_set'"),
-        (lambda: fitted().predict(X, threshold=0.3), r"NewtonClassifier\(threshold=\.\.\.\)"),
     ],
 )
 def test_arguments_in_another_place(mistake, instead):

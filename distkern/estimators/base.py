@@ -229,7 +229,6 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         n_classes = len(self._classes())
         return self._map(X, "decision", np.float64, None if n_classes == 2 else n_classes)
 
-    @in_python
     def predict(self, X: Any) -> Any:
         """Predict labels, (n_rows,); lazy for Dask collections and splits."""
         return self._map(X, "label", self._classes().dtype, None)
@@ -297,7 +296,6 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         learn = self.fit if self._model is None else self.update
         return learn(X, y, sample_weight)
 
-    @in_python
     def predict(self, X: Any) -> Any:
         """Predict targets, (n_rows,) or (n_rows, n_quantiles); lazy for Dask collections and splits."""
         outputs = self._fitted().n_outputs
