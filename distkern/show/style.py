@@ -153,6 +153,7 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
   table.stacks tr:has(th) { display: none; } table.stacks tr:has(th[data-sort]) { display: grid; }
   table.stacks :is(th, td) { border: 0; padding: 0; text-align: left; white-space: normal; display: flex;
     flex-direction: column; justify-content: flex-end; min-width: 0; }
+  table.stacks th { display: block; }
   table.stacks td:first-child { grid-column: 1 / -1; font-weight: 600; position: static; display: block; }
   table.stacks td::before { color: var(--quiet); font-size: .75rem; font-weight: 400; line-height: 1.2; }
   table.stacks td:first-child::before { content: var(--column-1) " "; font-size: inherit; }
