@@ -572,22 +572,12 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         ...
 
     def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator.
+        """Set hyperparameters.
 
-        The method works on simple estimators as well as on nested objects
-        (such as :class:`~sklearn.pipeline.Pipeline`). The latter have
-        parameters of the form ``<component>__<parameter>`` so that it's
-        possible to update each component of a nested object.
-
-        Parameters
-        ----------
-        **params : dict
-            Estimator parameters.
-
-        Returns
-        -------
-        self : estimator instance
-            Estimator instance.
+        Raises
+        ------
+        InputError
+            If a name is unknown; the message suggests the right one.
         """
         ...
 
@@ -4975,22 +4965,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ...
 
     def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator.
+        """Set hyperparameters.
 
-        The method works on simple estimators as well as on nested objects
-        (such as :class:`~sklearn.pipeline.Pipeline`). The latter have
-        parameters of the form ``<component>__<parameter>`` so that it's
-        possible to update each component of a nested object.
-
-        Parameters
-        ----------
-        **params : dict
-            Estimator parameters.
-
-        Returns
-        -------
-        self : estimator instance
-            Estimator instance.
+        Raises
+        ------
+        InputError
+            If a name is unknown; the message suggests the right one.
         """
         ...
 

@@ -134,6 +134,9 @@ def made(tmp_path_factory):
         ("predict d.zarr new.csv --out p.csv", ["d.zarr is a data set, not a model"]),
         ("predict m new.csv --proba --decision --out p.csv", ["--proba cannot be combined with --decision"]),
         ("evaluate m --data d.zarr --metric auc", ["--metric", "`distkern evaluate` prints all metrics"]),
+        ("evaluate m d.zarr", ["Missing option '--data'; write --data d.zarr"]),
+        ("update m good.csv", ["Missing option '--data'; write --data good.csv"]),
+        ("evaluate m", ["Missing option '--data'; see `distkern evaluate --help`"]),
         ("explain m --data d.zarr", ["no command 'explain'", "load_model(M).explain(X, y)"]),
         (
             "update r --data d.zarr",
@@ -210,12 +213,25 @@ def with_nan():
         (lambda: NewtonClassifier(loss="mse").fit(X, Y), ["loss:", "did you mean 'least_squares'?"]),
         (lambda: NewtonClassifier(kernel="linear").fit(X, Y), ["kernel:", "set features='linear'"]),
         (lambda: NewtonClassifier(kernel="gaussian").fit(X, Y), ["kernel:", "did you mean 'rbf'?"]),
+        (
+            lambda: NewtonClassifier(features="linear", n_landmarks=8).fit(X, Y),
+            ["=8 has no effect with features='linear'; leave n_landmarks out"],
+        ),
+        (
+            lambda: NewtonRegressor().fit(X, Y).update(dask.array.from_array(X), Y),
+            ["X is a Dask array, whose rows are not in memory; give rows in memory, as X.compute()"],
+        ),
         (lambda: NewtonClassifier(scale="zscore").fit(X, Y), ["scale:", "did you mean 'standard'?"]),
         (lambda: KernelClassifier(settings={"c": 3}).fit(X, Y), ["settings:", "did you mean 'C'?"]),
         (
             lambda: KernelClassifier(memory_limit=2).fit(X, Y),
             ["memory_limit must have a unit, got '2'", "2GiB"],
         ),
+        (
+            lambda: KernelClassifier(memory_limit="1MB", algorithm="newton").fit(X, Y),
+            ["memory_limit: pass ", " MiB and the limit is 976.6 KiB: use memory_limit='", "settings={'n_l"],
+        ),
+        (lambda: NewtonRegressor(memory_limit="1MB").fit(X, Y), ["the limit is 976.6 KiB: use memory_limit"]),
         (lambda: fitted().predict(None), ["X is None; give rows"]),
         (lambda: fitted(FRAME).predict(X[:, :1]), ["X has 1 columns, but the model expects 2 columns"]),
         (lambda: fitted().score(X), ["y is missing; give labels"]),
@@ -263,6 +279,13 @@ def with_nan():
         (lambda: fitted(DATES).predict(DATES.assign(t=ZONED)), ["'t'", "has time zone", "tz_localize(None)"]),
         (lambda: tune(LogisticRegression(), X, Y), ["LogisticRegression is not an estimator of distkern"]),
         (lambda: tune(NewtonClassifier, X, Y), ["give an instance: NewtonClassifier()"]),
+        (
+            lambda: tune(NewtonClassifier(), X, Y, {"nu": [1.0]}, scoring="f1_macro"),
+            ["scoring: unknown score of classification 'f1_macro'; use one of: acc", "; GridSearchCV of"],
+        ),
+        (lambda: tune(NewtonClassifier(), X, Y, {"nu": [1.0]}, metric="f1"), ["metric: unknown metric of"]),
+        (lambda: fitted().set_params(alpha=1), ["of NewtonClassifier 'alpha'; did you mean 'nu'?"]),
+        (lambda: RandomFeatures().set_params(nfeatures=2), ["did you mean 'n_features'?"]),
         (lambda: NewtonClassifier().fit(FRAME.iloc[:0], Y[:0]), ["X has no rows"]),
         (lambda: fitted(csr_matrix(with_nan())), ["contains NaN", "set the missing entries"]),
         (lambda: distkern.kernel_matrix(X, kernel="linear"), ["'linear'", "use 'dot_product'"]),
@@ -312,6 +335,23 @@ def test_names_that_are_mistyped():
         distkern.NewtonClasifier  # noqa: B018
     with pytest.raises(TypeError, match="did you mean 'n_landmarks'"):
         NewtonClassifier(n_landmark=3)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError, match=r"use model\.explain\(X, y\)\.importances_mean"):
+        fitted().feature_importances_  # noqa: B018
+    assert not hasattr(NewtonClassifier(), "feature_importances_")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "instead"),
+    [
+        (lambda: KernelClassifier(alpha=1), r"give it to the chosen algorithm: settings=\{'nu': \.\.\.\}"),
+        (lambda: NewtonClassifier(verbose=True), r"it belongs to fit: fit\(X, y, verbose=\.\.\.\)"),
+        (lambda: fitted(epochs=3), r"it is a hyperparameter: NewtonClassifier\(stages=\.\.\.\)"),
+        (lambda: fitted(validation_data=(X, Y)), "did you mean 'eval_set'"),
+    ],
+)
+def test_arguments_in_another_place(mistake, instead):
+    with pytest.raises(TypeError, match=instead):
+        mistake()
 
 
 def test_a_quantity_that_is_taken_for_classes(folder, capsys):
@@ -341,7 +381,6 @@ def test_what_only_looks_like_a_mistake(tmp_path):
         NewtonClassifier(features="linear").fit(NUMBERS.assign(target=Y), Y)
     data = write_dataset(X, Y, tmp_path / "d.zarr", positive=1)
     assert data.classes.tolist() == ["not 1", "1"]
-    assert KernelClassifier(memory_limit="1MB", algorithm="newton").fit(X, Y).score(X, Y) > 0
     # one instant in two zones is one instant
     model = fitted(DATES.assign(t=ZONED))
     model.save(tmp_path / "m")

@@ -15,7 +15,7 @@ Seeds = list[Record]
 
 
 def by_name(records: Records, prefix: str, names: Iterable[str]) -> dict[str, Seeds]:
-    """Records of ``PREFIX/NAME/SEED``, those that did not fail, of names that have one."""
+    """Return the successful records of ``PREFIX/NAME/SEED``, for names that have any."""
     found = {
         name: [one for _, one in records.under(f"{prefix}/{name}") if "failed" not in one] for name in names
     }
@@ -37,7 +37,7 @@ def of_seeds(n_seeds: int) -> str:
 
 
 def text(values: Sequence[float], scale: float = 1.0, significant: int = 3) -> str:
-    """Mean and standard deviation, to so many digits of the mean; empty where there is none."""
+    """Return mean and standard deviation, with ``significant`` digits of the mean; empty without values."""
     known = [scale * value for value in values if math.isfinite(value)]
     if not known:
         return ""

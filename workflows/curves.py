@@ -35,7 +35,7 @@ def draw(
 ) -> None:
     """Write ``lines`` (label -> points) to the SVG file ``path``.
 
-    A line of one point is a dot, with its band as a bar; ``bands`` are those of the lines of the same label.
+    A line of one point is a dot, with its band as a bar; ``bands`` belong to the lines of the same label.
     On a logarithmic axis, what is not above 0 is drawn at the least of what is.
     """
     bands = bands or {}

@@ -1,4 +1,4 @@
-"""Questions that processes answer side by side, each answer a record on disk when it is there."""
+"""Questions that processes answer concurrently; each answer is stored as a record when it is ready."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Question:
     Attributes
     ----------
     key : of the record
-    asked : what the answer depends on, kept with it: another question is answered anew
-    given : where files lie and the like
+    asked : what the answer depends on, stored with it; another question is answered anew
+    given : further arguments, such as paths
     """
 
     key: str
@@ -55,11 +55,11 @@ def answer(
     *,
     fresh: bool = False,
 ) -> None:
-    """Answer what is not answered yet, in processes of one thread, which end with this one.
+    """Answer open questions in processes of one thread, which end with this one.
 
     Parameters
     ----------
-    processes : at most so many at a time
+    processes : most concurrent processes
     fresh : each in a process of its own, whose peak of memory is then that of the question
     """
     missing = [question for question in questions if not question.is_answered(records)]

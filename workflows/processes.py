@@ -22,7 +22,7 @@ _TEXT = 400
 
 
 def environment(threads: int) -> dict[str, str]:
-    """For a process of so many threads; of 0, as many as it likes."""
+    """Return the environment of a process with this number of threads; 0 sets no limit."""
     names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "POLARS_MAX")
     limits = {f"{name}_NUM_THREADS": str(threads) for name in names} if threads else {}
     path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
@@ -30,11 +30,11 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def run(arguments: Sequence[str], *, threads: int, limit: float | None) -> tuple[Record, str]:
-    """Run a process to its end, or kill it and its children when its seconds are over, or this one ends.
+    """Run a process to its end; kill it and its children after ``limit`` seconds or when this one ends.
 
     Parameters
     ----------
-    limit : its seconds; None: as many as it takes
+    limit : most seconds; None: no limit
 
     Returns
     -------

@@ -51,7 +51,7 @@ def write(title: str, text: str, sections: Sequence[Section], out: Path) -> list
 
     Parameters
     ----------
-    text : paragraphs under the title; ``**bold**`` and ```code``` are those of Markdown, here and in tables
+    text : paragraphs under the title; ``**bold**`` and ```code``` as in Markdown, here and in tables
     """
     out.mkdir(parents=True, exist_ok=True)
     for _, plots in sections:

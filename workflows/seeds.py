@@ -28,11 +28,11 @@ from workflows.processes import distkern
 @click.option(
     "--data", required=True, type=click.Path(exists=True, path_type=Path), help="Folder of the data sets."
 )
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="JSON file of what is done.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="JSON file of finished runs.")
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--set", "settings", multiple=True, help="NAME=VALUE, over the job's.")
 def main(jobs: tuple[Path, ...], data: Path, out: Path, seeds: int, settings: tuple[str, ...]) -> None:
-    """Run what is missing and print the table."""
+    """Make missing runs and print the table."""
     found: dict[str, list[dict[str, float]]] = json.loads(out.read_text()) if out.exists() else {}
     for job in jobs:
         options = [f"--set={setting}" for setting in settings]
@@ -44,7 +44,7 @@ def main(jobs: tuple[Path, ...], data: Path, out: Path, seeds: int, settings: tu
 
 
 def run(job: Path, data: Path, seed: int, options: list[str]) -> dict[str, float]:
-    """The last figures of a run, and its CPU seconds with those of its workers."""
+    """Return the last figures of a run, and its CPU seconds including its workers'."""
     name = tomllib.loads(job.read_text())["data"]
     with tempfile.TemporaryDirectory() as folder:
         job_options = [f"--seed={seed}", f"--data={data / name}", f"--out={folder}/model", *options]

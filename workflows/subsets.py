@@ -24,9 +24,9 @@ class Subset:
 
     Attributes
     ----------
-    name : of the source, with the classes that were taken
+    name : name of the source, with the selected classes
     path : of the ``.zarr``
-    about : in words, for the report
+    about : description for the report
     """
 
     name: str
@@ -40,7 +40,7 @@ class Subset:
 
 
 def parse(text: str) -> tuple[Path, tuple[str, ...]]:
-    """``PATH.zarr`` or ``PATH.zarr:8,6``: the path, and the classes that are taken."""
+    """Parse ``PATH.zarr`` or ``PATH.zarr:8,6`` into the path and the selected classes."""
     path, _, labels = text.rpartition(":") if not Path(text).exists() else (text, "", "")
     if not path or not Path(path).exists():
         raise click.BadParameter(f"{text}: there is no such data set", param_hint="--data")
@@ -48,7 +48,7 @@ def parse(text: str) -> tuple[Path, tuple[str, ...]]:
 
 
 def subset(text: str, folder: Path, n_rows: int, n_test: int, components: int, most_features: int) -> Subset:
-    """Rows of a data set, drawn from all its shards, unless they are there already.
+    """Draw rows of a data set from all its shards, if they are missing.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def subset(text: str, folder: Path, n_rows: int, n_test: int, components: int, m
 
 
 def gathered(split: Any, most_rows: int | None = None) -> tuple[Any, np.ndarray]:
-    """Rows of a split, dense or CSR, and their targets: all, or about as many drawn from every shard."""
+    """Return rows of a split, dense or CSR, and their targets: all, or drawn evenly from every shard."""
     features, targets, generator = [], [], np.random.default_rng(0)
     share = 1.0 if most_rows is None else min(1.0, most_rows / split.n_rows)
     for index in range(split.n_blocks):

@@ -23,12 +23,12 @@ from workflows.records import Record
 from workflows.subsets import gathered
 
 Settings = Mapping[str, Any]
-#: of metrics.jsonl, what is kept of each stage
+#: keys of metrics.jsonl kept for each stage
 _KEPT = (
     *("passes", "steps", "objective", "train_error", "test_error", "test_rmse", "model_size", "gap"),
     *("feature_accesses", "feature_accesses_nonzero"),
 )
-#: what a first run is made small by
+#: settings of a small first run
 _SMALL = {"n_features": 16, "n_landmarks": 16, "block_size": 16, "batch_size": 16, "steps_per_stage": 64}
 #: algorithms and features whose loops this process has compiled or loaded
 _ready: set[tuple[str, str]] = set()
@@ -44,7 +44,7 @@ def trained(
     job: str = "",
     predicting: bool = False,
 ) -> Record:
-    """Train and measure, in a folder that goes again.
+    """Train and measure in a temporary folder.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def job_text(algorithm: str, settings: Settings, seed: int, data: str, out: str)
 
 
 def _train(algorithm: str, settings: Settings, seed: int, data: str, out: Path) -> str:
-    """Run the command; what it says went wrong, or nothing."""
+    """Run the command; return its error message, or None."""
     file = out.with_suffix(".toml")
     file.write_text(job_text(algorithm, settings, seed, data, str(out)))
     said, wrong = io.StringIO(), io.StringIO()
@@ -124,7 +124,7 @@ def _resident() -> int | None:
 
 
 def _predicted(folder: str, data: str) -> float:
-    """CPU seconds of the model's prediction for a held-out row."""
+    """Return CPU seconds of a prediction for one held-out row."""
     model = distkern.load_model(Path(folder, "model"))
     X, _ = gathered(distkern.open_dataset(data).test)
     model.predict(X[:64])

@@ -1,4 +1,4 @@
-"""CPU seconds of a block, with those of imports and of numba's compiler told apart."""
+"""Measure CPU seconds of a block, without imports and numba's compiler."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Work:
 
     Attributes
     ----------
-    seconds : without the others
-    imports : of modules that were imported meanwhile, with what they compile
-    compiles : of functions that numba compiled meanwhile; what it loads from its cache counts as work
+    seconds : work without the following
+    imports : imported modules, including what they compile
+    compiles : functions compiled by numba; loads from its cache count as work
     """
 
     def __init__(self, *, compiles: bool = False) -> None:

@@ -153,10 +153,16 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
 def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
     """Return hyperparameters as text, by name."""
-    return {
-        name: f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in sorted(params.items())
-    }
+    from distkern.core.text import in_bytes
+
+    def in_words(name: str, value: Any) -> str:
+        if value is None:
+            return "none"
+        if name == "memory_limit" and isinstance(value, int):
+            return in_bytes(value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return {name: in_words(name, value) for name, value in sorted(params.items())}
 
 
 def data_facts(dataset: Dataset) -> dict[str, str]:

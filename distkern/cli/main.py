@@ -9,6 +9,7 @@ import importlib
 import logging
 import math
 import os
+import shlex
 import sys
 import threading
 import time
@@ -140,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:
         if os.environ.get("DISTKERN_DEBUG") and not isinstance(error, click.exceptions.Exit):
             traceback.print_exception(error)
-        status, line = explain(error)
+        status, line = explain(error, given)
         if isinstance(error, BrokenPipeError):
             # the reader is gone: the interpreter must not fail again when it flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -168,8 +169,8 @@ def _say_soon(command: str, began: float) -> None:
     timer.start()
 
 
-def explain(error: BaseException) -> tuple[int, str]:
-    """Return the exit status of a failure and the line to print (empty for none)."""
+def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[int, str]:
+    """Return the exit status of a failure of a command line and the line to print (empty for none)."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -182,7 +183,8 @@ def explain(error: BaseException) -> tuple[int, str]:
         path, text = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
         if "unexpected extra" in text and "=" in text:
             return WRONG_INPUT, _line(f"{text}; write --set before each NAME=VALUE")
-        return WRONG_INPUT, _line(f"{text}; see `{path} --help`")
+        instead = _data_by_name(error, arguments) or f"see `{path} --help`"
+        return WRONG_INPUT, _line(f"{text}; {instead}")
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
     if isinstance(error, Problems):
@@ -206,6 +208,14 @@ def explain(error: BaseException) -> tuple[int, str]:
     what += f": {error}" if str(error) else ""
     remedy = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
     return FAILED, _line(f"{what}; {remedy}")
+
+
+def _data_by_name(error: click.UsageError, arguments: Sequence[str]) -> str:
+    """Return the option for a data set that was given by its place; empty for other mistakes."""
+    if not isinstance(error, click.MissingParameter) or "--data" not in getattr(error.param, "opts", ()):
+        return ""
+    paths = [word for word in arguments[1:] if not word.startswith("-") and os.path.exists(word)]
+    return f"write --data {shlex.quote(paths[-1])}" if len(paths) > 1 else ""
 
 
 def _is_nowhere() -> bool:

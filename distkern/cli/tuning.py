@@ -192,6 +192,8 @@ def candidate_table(
 
 def setting_word(value: Any) -> str:
     """Return a value of a hyperparameter as text."""
+    if value is None:
+        return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

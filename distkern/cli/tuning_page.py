@@ -37,6 +37,8 @@ _FEW, _FAR = 6, 3.0
 #: colours of rungs
 _RUNGS = ("limit", "validation", "train", "figure")
 _OTHERS = STYLES["limit"]
+#: columns that fit a page in ordinary type
+_MOST_WIDE = 8
 
 
 def tuning_page(
@@ -49,18 +51,26 @@ def tuning_page(
         cells[f"{metric}, test rows"] = in_metric(metric, test)
     cells |= {name: setting_word(value) for name, value in best.settings.items()}
     cells["time of all trials"] = in_time(sum(one.seconds for one in ranked))
+    header, rows = candidate_table(search, ranked)
     body: list[Section] = [
         note(_how(search, best), "quiet"),
         tiles(cells),
-        note(beside_defaults(search, ranked)),
-        note(within_chance(ranked)),
-        *(note(f"{words}: a wider range may contain a better value") for words in at_an_end(ranked)),
+        note(_sentence(beside_defaults(search, ranked))),
+        note(_sentence(within_chance(ranked))),
+        *(note(f"{words}: a wider range may contain a better value.") for words in at_an_end(ranked)),
         Plots(_plots(job, search, ranked)),
         note(_beyond(search, ranked), "quiet"),
         heading("Candidates"),
-        table(*candidate_table(search, ranked), chosen=0, sortable=True),
+        table(
+            header, rows, "numbers dense" if len(header) > _MOST_WIDE else "numbers", chosen=0, sortable=True
+        ),
     ]
     return page(f"{job.algorithm} on {dataset.path.name}: {len(ranked)} candidates", body)
+
+
+def _sentence(words: str) -> str:
+    """Return a line of the terminal as a sentence; empty for an empty one."""
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 def _how(search: Search, best: Ranked) -> str:
@@ -69,7 +79,8 @@ def _how(search: Search, best: Ranked) -> str:
     )
     last = f"{search.rungs[-1].n_candidates} on all"
     how = f"{search.method}: {rungs}, then {last} of the rows" if rungs else search.method
-    return f"{how}; compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
+    compared = f"compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
+    return f"{how[:1].upper()}{how[1:]}; {compared}"
 
 
 def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:

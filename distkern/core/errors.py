@@ -43,6 +43,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "stages": "max_iter epochs n_epochs",
         "stages candidates": "n_iter",
         "random_state": "seed random_seed",
+        "eval_set": "validation_data validation_set eval_data",
         "n_landmarks": "n_components n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
         "memory_limit": "max_memory memory",
@@ -95,7 +96,7 @@ class InputError(DistkernError, ValueError):
     def _message(self) -> str:
         # a name in a user's file may be as long as the file
         joint = " " if _VERB.match(self.what) else ": "
-        named = self.where is None or self.what.startswith(f"{self.where} ")
+        named = self.where is None or self.what.startswith((f"{self.where} ", f"{self.where}="))
         place = "" if named else f"{_shortened(str(self.where))}{joint}"
         remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
         return f"{place}{_shortened(self.what)}{remedy}"

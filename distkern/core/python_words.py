@@ -50,6 +50,7 @@ _VALUES: dict[str, Callable[[str], str]] = {
 }
 _COMMANDS = re.compile(r"(`[^`]*`)")
 _TABLE = re.compile(r"\{(\w+ = [^{}]*)\}")
+_CHOSEN = re.compile(r"--algorithm (\w+) --set ([a-z_]+)=(\.\.\.|[\w.]+)")
 _SETTING = re.compile(r"--set ([a-z_]+)=(\.\.\.|[\w.]+)")
 _VALUE = re.compile(
     rf"--({'|'.join(_VALUES)}) (none|minmax|maxabs|standard|unit|ball|mean|median|flag|classification|"
@@ -82,6 +83,8 @@ def in_python_words(text: str) -> str:
     "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
     >>> in_python_words("--text 'my notes' uses its words, --categorical 'my notes'=target keeps it")
     "text=['my notes'] uses its words, categorical={'my notes': 'target'} keeps it"
+    >>> in_python_words("fewer landmarks (--algorithm newton --set n_landmarks=96)")
+    "fewer landmarks (algorithm='newton', settings={'n_landmarks': 96})"
     >>> in_python_words("use a number > 0 or none")
     'use a number > 0 or None'
     >>> in_python_words("--threshold must be a number, 'balanced' or none, got 2")
@@ -95,6 +98,9 @@ def in_python_words(text: str) -> str:
 
 def _translated(text: str) -> str:
     text = _TABLE.sub(lambda found: _dict(found[1]), text)
+    text = _CHOSEN.sub(
+        lambda found: f"algorithm={found[1]!r}, settings={{{found[2]!r}: {_literal(found[3])}}}", text
+    )
     text = _SETTING.sub(lambda found: f"{found[1]}={_literal(found[2])}", text)
     text = _VALUE.sub(lambda found: f"{_name(found[1])}={_VALUES[found[1]](found[2])}", text)
     text = _CATEGORIES.sub(lambda found: f"categorical={{{(found[1] or found[2])!r}: {found[3]!r}}}", text)
@@ -131,6 +137,15 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(in_python_words(text), category, stacklevel=level)
 
 
+def _instead(name: str, function: Callable[..., object], args: tuple[object, ...]) -> str:
+    """Return what to write for an unknown argument: another name, or a hyperparameter of the estimator."""
+    if near := nearest(name, inspect.signature(function).parameters):
+        return f"; did you mean {near!r}?"
+    if near := nearest(name, getattr(args[0] if args else None, "hyperparameters", ())):
+        return f"; it is a hyperparameter: {type(args[0]).__name__}({near}=...)"
+    return ""
+
+
 def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorate a public function: its errors name Python's parameters."""
 
@@ -146,7 +161,6 @@ def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Re
             unknown = _UNEXPECTED.search(str(error))
             if error.__traceback__ is None or error.__traceback__.tb_next is not None or unknown is None:
                 raise
-            near = nearest(unknown[1], inspect.signature(function).parameters)
-            raise TypeError(f"{error}{f'; did you mean {near!r}?' if near else ''}") from None
+            raise TypeError(f"{error}{_instead(unknown[1], function, args)}") from None
 
     return wrapped

@@ -95,11 +95,16 @@ def ending(
     if idle is not None:
         error, constant = f"{100 * measures.train_error:.3g} %", f"{100 * idle:.3g} %"
         if _has_probabilities(solver):
+            # thresholds are for two classes
+            is_binary = len(problem.class_shares) == 2
+            what = "hardly any row reaches probability 0.5" if is_binary else "one class has nearly every row"
+            instead = "the log loss with the base rate"
+            if is_binary:
+                instead = "log loss and AUC with the base rate, and choose a threshold, for instance "
+                instead += "--threshold balanced"
             warnings.append(
-                f"hardly any row reaches probability 0.5, so the training error ({error}) is about that of "
-                f"predicting one class for all rows ({constant}). The probabilities may still be good: "
-                "compare log loss and AUC with the base rate, and choose a threshold, for instance "
-                "--threshold balanced"
+                f"{what}, so the training error ({error}) is about that of predicting one class for all rows "
+                f"({constant}). The probabilities may still be good: compare {instead}"
             )
         else:
             warnings.append(
@@ -126,6 +131,8 @@ def _of_last_stage(history: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _has_probabilities(solver: AbstractSolver[Any]) -> bool:
+    # a search stands in front of the solver
+    solver = getattr(solver, "solver", solver)
     loss = getattr(getattr(solver, "risk", None), "loss", None) or getattr(solver, "margin_loss", None)
     return bool(getattr(loss, "has_probabilities", False) or getattr(solver, "is_calibrated", False))
 

@@ -220,7 +220,9 @@ class ChoosingRecipe(Recipe):
         recipe = self.estimator_for(candidate, len(data.classes)).recipe().seeded()
         posed = recipe.chosen_for(data, has_test=has_test).pose(data, has_test=has_test)
         outlines = recipe.searched(posed).outline(posed.problem)
-        return bytes_alone(outlines, Extent.of(data.source, "planned"), "distributed", limit) <= limit
+        # rows in memory are learned in this process, which holds them too
+        kind = "synchronous" if data.source.in_memory else "distributed"
+        return bytes_alone(outlines, Extent.of(data.source, "planned"), kind, limit) <= limit
 
     @staticmethod
     def _unsearched(source: AbstractSource) -> Candidate:

@@ -31,7 +31,7 @@ from distkern.core.names import plain_labels
 from distkern.core.parameters import Parameter
 from distkern.core.python_words import in_python
 from distkern.core.targets import plain_targets
-from distkern.estimators.declared import available_if
+from distkern.estimators.declared import Elsewhere, available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.losses import find_loss
 from distkern.model.features import ExplicitModel
@@ -49,6 +49,7 @@ class Explainable:
     """Adds :meth:`explain` to classifiers and regressors."""
 
     _fitted: Callable[[], FittedModel]
+    feature_importances_ = Elsewhere("model.explain(X, y).importances_mean")
 
     @in_python
     def explain(

@@ -11,16 +11,16 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MethodType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
-from distkern.core.errors import unknown_name
+from distkern.core.errors import InputError, nearest, unknown_name
 from distkern.core.parameters import AUTO, Parameter
 from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same
 from distkern.model.value import FittedModel
 from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import CHOOSABLE, RANDOM_STATE, SCALE, hyperparameters_of
 
 #: annotation -> type in docstrings
 _TYPES = {"NDArray": "ndarray", "Mapping": "dict", "Floats": "ndarray", "Any": "object"}
@@ -242,6 +242,22 @@ class FittedAttribute:
         raise AttributeError(f"{self._name}_ belongs to the fitted model and cannot be set: fit again")
 
 
+class Elsewhere:
+    """An attribute of other libraries that estimators lack; the error says what to use instead."""
+
+    def __init__(self, instead: str) -> None:
+        self._instead = instead
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: Any, kind: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        name = type(estimator).__name__
+        raise AttributeError(f"{name} has no {self._name}: use {self._instead}")
+
+
 class HyperparameterMixin:
     """Hyperparameters, constructor and fitted attributes of an estimator.
 
@@ -308,6 +324,20 @@ class HyperparameterMixin:
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
 
+    def set_params(self, **params: Any) -> Self:
+        """Set hyperparameters.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown; the message suggests the right one.
+        """
+        for name in params:
+            if name not in self.hyperparameters:
+                raise unknown_hyperparameter(type(self), name)
+        found: Self = super().set_params(**params)  # type: ignore[misc]
+        return found
+
     def changed(self) -> set[str]:
         """Return the hyperparameters that differ from their defaults."""
         known = self.hyperparameters.items()
@@ -320,14 +350,33 @@ class HyperparameterMixin:
         return {name: value for name, value in params.items() if name != "dtype" or value != AUTO}
 
 
+def unknown_hyperparameter(estimator: Any, name: str) -> InputError:
+    """Return the error for a name that is no hyperparameter, with where it belongs or what is meant."""
+    error = unknown_name(f"hyperparameter of {estimator.__name__}", name, estimator.hyperparameters)
+    fit = inspect.signature(estimator.fit).parameters
+    near = nearest(name, estimator.hyperparameters)
+    if near is None and "settings" in estimator.hyperparameters and (ours := _of_choosable(name)):
+        return InputError(error.what, hint=f"give it to the chosen algorithm: settings={{{ours!r}: ...}}")
+    if near is None and (ours := nearest(name, list(fit)[2:])):
+        return InputError(error.what, hint=f"it belongs to fit: fit(X, y, {ours}=...)")
+    return error
+
+
+def _of_choosable(name: str) -> str | None:
+    """Return the hyperparameter of an automatically chosen algorithm that a name means."""
+    from distkern.solvers.base import SOLVERS
+
+    known = {one for algorithm in CHOOSABLE for one in hyperparameters_of(SOLVERS[algorithm])}
+    return nearest(name, known)
+
+
 def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> None:
     """Add the constructor and the docstring's parameter table to a class."""
 
     def __init__(self: Any, **given: Any) -> None:
         for name in given:
             if name not in parameters:
-                error = unknown_name(f"hyperparameter of {estimator.__name__}", name, parameters)
-                raise TypeError(str(error))
+                raise TypeError(str(unknown_hyperparameter(estimator, name)))
         for name, parameter in parameters.items():
             setattr(self, name, given.get(name, parameter.default))
 

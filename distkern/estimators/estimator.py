@@ -149,7 +149,8 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             listeners = [stack.enter_context(progress_display())] if verbose else []
             how: dict[str, Any] = {"groups": groups, "test": eval_set, "stopping": stopping}
             X = described(X, text=text, categorical=categorical, id=id)
-            self.fit_with(X, y, sample_weight, **how, listeners=listeners)
+            limit = self.value("memory_limit") if "memory_limit" in self.hyperparameters else None
+            self.fit_with(X, y, sample_weight, **how, memory_limit=limit, listeners=listeners)
         for sentence in self._fitted().history[-1].get("warnings", ()):
             warn(sentence, ConvergenceWarning)
         return self
@@ -163,6 +164,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         groups: Any = None,
         test: Any = None,
         executor: AbstractExecutor | None = None,
+        memory_limit: int | None = None,
         **how: Any,
     ) -> Self:
         """Fit on a given executor, or on the one that suits the rows.
@@ -170,6 +172,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         test : Split, or what ``eval_set`` may be: rows to evaluate after each stage
+        memory_limit : bytes that the process of a run may take; jobs plan their processes themselves
         how : the remaining fields of :class:`~distkern.runs.fitting.RunPlace`
         """
         from distkern.runs.fitting import RunPlace, run
@@ -179,7 +182,12 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         recipe.check()
         with ExitStack() as stack:
             given, executor = training_rows(recipe, X, y, sample_weight, groups, executor, stack, test)
-            self._model = run(recipe, given, RunPlace(executor, **how))
+            place = RunPlace(executor, **how)
+            if memory_limit is not None:
+                from distkern.runs.run import within_limit
+
+                recipe = stack.enter_context(within_limit(recipe, given, place, memory_limit))
+            self._model = run(recipe, given, place)
         return self
 
     def named(self, split: Split) -> AbstractEstimator:

@@ -123,6 +123,7 @@ class PassPlan:
         compiles = step.cost.driver_compiled or (works_here and step.cost.compiled)
         worker += machine.worker_base_bytes + extent.reader_bytes + extent.kept_bytes(machine)
         driver += machine.driver_base_bytes + extent.reader_bytes + step.cost.driver_bytes
+        driver += extent.all_bytes if extent.in_memory else 0
         return cls(
             step.name,
             tasks,

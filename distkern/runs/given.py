@@ -102,7 +102,8 @@ def target_name(X: Any, y: Any) -> str | None:
     name = getattr(y, "name", None)
     if name is None and hasattr(y, "columns") and len(y.columns) == 1:
         name = str(y.columns[0])
-    if not isinstance(name, str) or not name or is_dask(y):
+    # the name of a Dask array is a key of its graph
+    if not isinstance(name, str) or not name or (is_dask(y) and not hasattr(y, "dtypes")):
         return None
     return None if name in (names_of(X) or ()) else name
 

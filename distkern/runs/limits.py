@@ -93,7 +93,7 @@ def how_raised(needed: int, machine: Machine, given: int | None) -> str:
 def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str) -> str:
     """Return advice for a pass that does not fit: a higher limit, smaller shards, or an ``alternative``."""
     needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
-    if 2 * extent.largest_block_bytes > needed - limit:
+    if not extent.in_memory and 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
         return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
     return f"{needs}: {raised}, or {alternative}"

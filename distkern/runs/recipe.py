@@ -150,7 +150,7 @@ class Recipe(SavedAs):
         """Return the passes before and after a run that measure its rows, and their extents, for a plan."""
         return [], [], {}
 
-    def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
+    def as_read(self, data: TrainingData, split: AbstractSource) -> AbstractSource:
         """Return how a run may read a split of the data, for a plan."""
         read = as_planned(data, self.own_scale(data))(split)
         return ScaledSource(read, Scaling()) if self.map_choices(data) else read

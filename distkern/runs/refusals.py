@@ -80,7 +80,9 @@ def warn_of_target(X: Any, y: NDArray[Any]) -> None:
 def refuse_lazy(X: Any) -> None:
     """Refuse Dask collections, which are not in memory."""
     if is_dask(X):
-        raise InputError(f"is a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
+        what = "is a Dask frame" if hasattr(X, "dtypes") else "is a Dask array"
+        hint = "give rows in memory, as X.compute(), or a data set: write_dataset(X, y, path).train"
+        raise InputError(f"{what}, whose rows are not in memory", where="X", hint=hint)
 
 
 def refuse_labels(y: NDArray[Any]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.core.text import in_bytes
+from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
 from distkern.data.store.atomic import explain_errors
 from distkern.data.store.places import Location, place_of
@@ -22,6 +24,7 @@ from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
+from distkern.runs.data import TrainingData
 from distkern.runs.evaluation import (
     Evaluation,
     evaluate_split,
@@ -138,7 +141,52 @@ def plan_on(
 
     ``choosing`` is the memory that choosing the recipe took, if that was done before.
     """
-    data = recipe.data_of(source)
+    more = {"evaluated": evaluated, "importances": importances}
+    return _planned(machine, recipe, recipe.data_of(source), source, test, given, choosing, **more)
+
+
+@contextmanager
+def within_limit(recipe: Recipe, rows: GivenTraining, place: RunPlace, limit: int) -> Iterator[Recipe]:
+    """Choose for the rows and fit the machine of a run into a memory limit until the end of the context.
+
+    Yields the recipe with its choices. The rows of arrays count as memory of this process.
+
+    Raises
+    ------
+    MemoryBudgetError
+        If the run needs more on any machine.
+    """
+    executor, data = place.executor, rows.data
+    machine = executor.machine
+    least = min(limit, machine.memory_limit or limit)
+    choosing = recipe.choosing_bytes(data)
+    with steps_heard(EventLog(place.listeners), CHOOSING, CHOOSING_ANNOUNCED):
+        recipe = recipe.seeded().chosen_for(data, has_test=rows.has_test)
+    tests = rows.test_rows(rows.columns) if rows.has_test else None
+    # as choices count it, which must not depend on what this process has imported
+    limited = replace(machine, memory_limit=least, has_library=True)
+    planned = _planned(limited, recipe, data, data.source, tests, limit, choosing)
+    if not planned.fits:
+        raise MemoryBudgetError(planned.advice, where=whose_limit(limited, limit))
+    executor.machine = planned.machine
+    try:
+        yield recipe
+    finally:
+        executor.machine = machine
+
+
+def _planned(
+    machine: Machine,
+    recipe: Recipe,
+    data: TrainingData,
+    source: AbstractSource,
+    test: AbstractSource | None,
+    given: int | None,
+    choosing: int | None,
+    *,
+    evaluated: bool = False,
+    importances: bool = False,
+) -> Plan:
     choosing = recipe.choosing_bytes(data) if choosing is None else choosing
     recipe = recipe.seeded().chosen_for(data, has_test=test is not None)
     posed = recipe.pose(data, has_test=test is not None)
@@ -150,11 +198,11 @@ def plan_on(
     before, after, own = recipe.measuring(solver, problem, machine)
     extents |= own
     outlines = [*before, *recipe.preparing(data, problem), *solver.outline(problem)]
-    last = future_evaluation(solver, problem, test, "test") if evaluated and test is not None else []
+    last = future_evaluation(solver, problem, test, "test") if evaluated and isinstance(test, Split) else []
     parts, used = fitted(outlines, extents, machine, [*after, *last])
     saved, machine = savings(machine, used), used
     measures = importances and recipe.task != "none"
-    wanted = _importances(solver, problem, source if test is None else test) if measures else []
+    wanted = _importances(solver, problem, source, test) if measures else []
     if wanted:
         plans = plan_run(outlines, extents, machine, [*after, *wanted, *last])
         reason = excess(plans[len(outlines) + len(after) :][: len(wanted)], machine)
@@ -181,7 +229,7 @@ def plan_on(
             machine.memory_limit,
             extents["train"],
             raised,
-            _with_number(recipe, posed, lambda one: _fits(machine, one, source, test is not None)),
+            _with_number(recipe, posed, lambda one: _fits(machine, one, data, source, test is not None)),
         )
         names = recipe.settings.searched
         if names and any(step.name.startswith("search") for step in passes):
@@ -198,17 +246,21 @@ def plan_on(
     )
 
 
-def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
-    """Return the pass that measures importances, before there is a model."""
+def _importances(
+    solver: AbstractSolver[Any], problem: Problem, train: AbstractSource, test: AbstractSource | None
+) -> list[Outline]:
+    """Return the pass that measures importances, on test rows if any, before there is a model."""
+    split, name = (train, "train") if test is None else (test, "test")
     how = ExplanationEffort(problem.seed)
     measuring = measuring_passes(solver, problem, (how.n_drawn(split),))
     if not measuring:
         return []
-    return [Outline(sampling(split, split.name, how, measuring[-1].cost, problem.n_outputs))]
+    return [Outline(sampling(split, name, how, measuring[-1].cost, problem.n_outputs))]
 
 
-def _fits(machine: Machine, recipe: Recipe, source: Split, has_test: bool) -> bool:
-    data = recipe.data_of(source)
+def _fits(
+    machine: Machine, recipe: Recipe, data: TrainingData, source: AbstractSource, has_test: bool
+) -> bool:
     posed = recipe.pose(data, has_test=has_test)
     solver = recipe.searched(posed)
     outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -14,6 +15,8 @@ from distkern.show.templates import TEMPLATES
 
 __all__ = ["Html"]
 
+#: letters of all headings of a table that fits a phone
+_MOST_LETTERS = 36
 _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "": ""}
 #: sorts rows by the numbers or texts of a column when its heading is clicked
 _SORTING = """<script>
@@ -172,7 +175,12 @@ def table(
     sortable : sort rows when a heading is clicked
     """
     meanings = header if isinstance(header, Mapping) else {}
-    return Html(TEMPLATES.table(list(header), meanings, list(rows), kind, chosen, sortable))
+    names = list(header)
+    # rows of a wide table are stacked on narrow screens, where each cell needs the name of its column
+    is_wide = len(names) > 5 or len("".join(names)) > _MOST_LETTERS
+    labels = [f"--column-{at}:{json.dumps(name, ensure_ascii=False)};" for at, name in enumerate(names, 1)]
+    stacked = "".join(labels) if is_wide and "matrix" not in kind else ""
+    return Html(TEMPLATES.table(names, meanings, list(rows), kind, chosen, sortable, stacked))
 
 
 def bar(share: float, colour: str = "var(--bar)", spread: float = 0.0) -> Html:

@@ -48,6 +48,8 @@ PALETTE = {
 PAPER, RULE = ("#ffffff", "#14171b"), ("#d5dae0", "#3a424c")
 #: colours of compared curves
 COMPARED = ("train", "test", "validation", "figure", "chosen", "other")
+#: most columns of a table that have names on narrow screens
+MOST_COLUMNS = 32
 #: shades of workers, in percent of their colour
 WORKERS = (100, 60, 35, 80, 48, 25)
 #: kind of a curve -> its style on every page
@@ -144,10 +146,27 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
   table.bars { font-size: .82rem; } .bars .bar { min-width: 3rem; }
   table.numbers { font-size: .82rem; } table.numbers th, table.numbers td { padding-right: .4rem; }
   table.events td:nth-child(2) { display: none; } figcaption { padding-left: 0; }
+  /* each row of a wide table: its first cell, then the others with their names, as many as fit */
+  table.stacks, table.stacks tbody { display: block; }
+  table.stacks tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(4.2rem, 1fr));
+    gap: .1rem .5rem; padding: .4rem 0; border-bottom: 1px solid var(--rule); }
+  table.stacks tr:has(th) { display: none; } table.stacks tr:has(th[data-sort]) { display: grid; }
+  table.stacks :is(th, td) { border: 0; padding: 0; text-align: left; white-space: normal; display: flex;
+    flex-direction: column; justify-content: flex-end; min-width: 0; }
+  table.stacks th { display: block; }
+  table.stacks td:first-child { grid-column: 1 / -1; font-weight: 600; position: static; display: block; }
+  table.stacks td::before { color: var(--quiet); font-size: .75rem; font-weight: 400; line-height: 1.2; }
+  table.stacks td:first-child::before { content: var(--column-1) " "; font-size: inherit; }
+  table.stacks .bar { min-width: 0; width: 100%; }
+  table.stacks tr.chosen td:first-child::before { content: "◆\\00a0" var(--column-1) " "; }
 }
 @media print { h2, table, figure { break-inside: avoid; }
   .scroll { overflow: visible; background: none; } table.numbers { font-size: .7rem; } }
 """
+_NAMED = (
+    f"td:nth-child({at})::before {{ content: var(--column-{at}); }}" for at in range(2, MOST_COLUMNS + 1)
+)
+ELEMENTS += f"@media (max-width: 30rem) {{ table.stacks {{ {' '.join(_NAMED)} }} }}\n"
 
 
 def short_number(value: float) -> str:

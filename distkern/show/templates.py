@@ -17,7 +17,8 @@ _PARTS = """
   {%- endfor -%}
 </div>{% endmacro %}
 
-{% macro table(names, meanings, rows, kind, chosen, sortable) %}<div class="scroll"><table class="{{ kind }}">
+{% macro table(names, meanings, rows, kind, chosen, sortable, labels) %}<div class="scroll">
+<table class="{{ kind }}{% if labels %} stacks" style="{{ labels }}{% endif %}">
   {%- if names %}<tr>{% for name in names -%}
   <th scope="col"{% if meanings.get(name) %} title="{{ meanings[name] }}"{% endif %}
   {%- if sortable %} data-sort tabindex="0"{% endif %}>{{ name }}</th>

@@ -85,15 +85,20 @@ def test_a_model_that_has_learnt_nothing(shares, error, weighs, told):
 
 def test_probabilities_may_be_good_where_one_class_takes_every_row():
     # reweighting would spoil them: only models without probabilities get that advice
-    plain, calibrated = Solver(), Solver()
+    plain, calibrated, searched = Solver(), Solver(), Solver()
     vars(calibrated)["is_calibrated"] = True
+    vars(searched)["solver"] = calibrated
     told = {}
-    for name, solver in (("plain", plain), ("calibrated", calibrated)):
+    for name, solver in (("plain", plain), ("calibrated", calibrated), ("searched", searched)):
         (told[name],) = end([1.0, 0.5, 0.46], error=0.1, shares=(0.9, 0.1), solver=solver).warnings
     assert "class_weight='balanced'" in told["plain"]
     assert "class_weight" not in told["calibrated"]
     assert "the training error (10 %) is about that of predicting one class" in told["calibrated"]
     assert told["calibrated"].endswith("for instance --threshold balanced")
+    assert told["searched"] == told["calibrated"]
+    (of_three,) = end([1.0, 0.5, 0.46], error=0.3, shares=(0.7, 0.2, 0.1), solver=calibrated).warnings
+    assert of_three.startswith("one class has nearly every row")
+    assert of_three.endswith("compare the log loss with the base rate")
 
 
 def test_when_a_run_is_stopped():

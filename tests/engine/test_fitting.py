@@ -71,6 +71,35 @@ def test_the_refusal_names_the_largest_number_that_fits(path, scheduler, kind, n
     assert not planned(fitting + 2).fits
 
 
+@pytest.mark.parametrize("kind", [dk.NewtonClassifier, dk.KernelClassifier])
+def test_memory_limits_of_estimators_hold_for_rows_in_memory(kind):
+    """The named limit is enough, and no coefficient of an algorithm depends on it."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1500, 40))
+    y = (X[:, 0] > 0).astype(int)
+
+    def needed(limit):
+        with pytest.raises(MemoryBudgetError) as refused:
+            kind(memory_limit=limit, random_state=0).fit(X, y)
+        return int(re.search(r"use memory_limit='(\d+)MiB'", str(refused.value))[1])
+
+    enough = needed("1MB")
+    fitted = kind(memory_limit=f"{enough}MiB", random_state=0).fit(X, y)
+    if kind is dk.NewtonClassifier:
+        np.testing.assert_array_equal(fitted.coefficients_, kind(random_state=0).fit(X, y).coefficients_)
+        assert needed(f"{enough - 17}MiB") == enough
+
+
+def test_memory_limits_of_estimators_count_the_rows_in_memory():
+    def needed(n_rows):
+        model = dk.NewtonRegressor(memory_limit="1MB", features="linear", nu=1.0, scale="none")
+        with pytest.raises(MemoryBudgetError) as refused:
+            model.fit(np.ones((n_rows, 40), dtype=np.float32), np.arange(n_rows))
+        return float(re.search(r"needs (.+) MiB", str(refused.value))[1])
+
+    assert needed(400_000) - needed(200_000) == pytest.approx(200_000 * 40 * 4 / 2**20, abs=4)
+
+
 def test_plan_says_what_it_does_less_of(path):
     data = dk.open_dataset(path)
     # the least that it can do with, where no search takes more

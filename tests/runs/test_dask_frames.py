@@ -122,3 +122,13 @@ def test_weights_and_targets_that_are_missing_are_refused(frame, labels):
     for given in (rows, dd.from_pandas(mixed(frame), npartitions=3)):
         with pytest.raises(InputError, match="the target is missing"):
             clone(MODEL).fit(given, dd.from_pandas(y, npartitions=3))
+
+
+def test_frames_that_still_hold_the_target_are_predicted_with_a_note(frame, labels):
+    whole = parts(mixed(frame).assign(label=labels), 10, 50)
+    model = clone(MODEL).fit(whole.drop(columns="label"), whole["label"])
+    expected = model.predict(mixed(frame))
+    for rows in (whole, mixed(frame).assign(label=labels)):
+        with pytest.warns(UserWarning, match="column 'label' is the target and is not used"):
+            found = model.predict(rows)
+        np.testing.assert_array_equal(np.asarray(found), expected)

@@ -86,6 +86,16 @@ def test_calibration_of_probabilities_that_are_true_and_of_some_that_are_not():
     assert len(mean) == N_BINS
     assert np.abs(mean - (np.arange(N_BINS) + 0.5) / N_BINS).max() < 0.01
     assert np.abs(mean - share).max() < 0.04
+    # the tails of rare probabilities are no points of their own
+    bell = np.sort(np.clip(generator.normal(0.5, 0.12, 400), 0, 1))
+    hits = np.arange(400) % 2
+    mean, share = Calibration.of(np.stack([1 - bell, bell], axis=1), hits).curve
+    parts = np.searchsorted(bell, mean)
+    assert 3 < len(mean) < 9
+    assert np.all(np.diff(parts) > 25)
+    assert np.abs(share - 0.5).max() < 0.05
+    assert (mean[0], mean[-1]) == pytest.approx((bell[:50].mean(), bell[-50:].mean()), abs=0.05)
+    assert [len(part) for part in Calibration.of(told[:0], codes[:0]).curve] == [0, 0]
     sure = np.stack([chances < 0.5, chances >= 0.5], axis=1).astype(float)
     assert Calibration.of(sure, codes).figures["calibration_error"] == pytest.approx(0.25, abs=0.01)
 

@@ -310,7 +310,7 @@ def test_each_variant_has_its_own_best_step_and_is_held_against_dsg(tmp_path):
     assert rows["CDSG"][5] == "10.0 ± 0.0"
     assert (rows["CDSG"][0], rows["CDSG"][6]) == ("0.5", "1.0 ± 0.0")
     assert rows["CDSG"][3] == "20.0 ± 0.0"
-    assert "the objective that DSG ends with: CDSG lower." in table.text
+    assert "compared with DSG's final objective: CDSG lower." in table.text
     net = [
         {"passes": 1, "cpu_seconds": 0.5, "test_error": 0.3},
         {"passes": 2, "cpu_seconds": 5, "test_error": 0.1},

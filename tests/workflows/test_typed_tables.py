@@ -44,13 +44,17 @@ def test_typed_tables_depend_on_their_seed_alone_and_are_as_hard_as_they_say():
 
 def test_ways_that_are_near_enough_are_told(tmp_path):
     records = Records(tmp_path)
-    for key, area in (("american/pandas", 0.79), ("european/Dask", 0.7), ("LightGBM, cleaned by hand", 0.8)):
+    for key, area in (
+        ("american/pandas", 0.79),
+        ("european/Dask", 0.7),
+        ("LightGBM on cleaned columns", 0.8),
+    ):
         records.put(key, {"asked": {}, "AUC": area, "log loss": 0.1})
     records.put("american/Dask", {"asked": {}, "failed": "InputError: no"})
     assert {row[0]: row[3] for row in messy.table(records).rows} == {
         "american, pandas": "yes",
         "european, Dask": "**no**",
-        "LightGBM, cleaned by hand": "",
+        "LightGBM on cleaned columns": "",
     }
 
 

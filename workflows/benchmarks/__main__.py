@@ -1,9 +1,9 @@
-"""The benchmark, one command::
+"""Run the benchmark, in one command::
 
     python -m workflows.benchmarks --out figures --data covtype.zarr --data ijcnn1.zarr
 
-Every measurement is a file in ``OUT/records`` that is written when it ends: the same command again does what
-is missing and writes the report anew. ``--quick`` takes fewer rows and methods, less than five minutes.
+Every measurement writes a file to ``OUT/records`` when it ends. The same command runs missing measurements
+and writes the report again. ``--quick`` uses fewer rows and methods: less than five minutes.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _QUICK_METHODS = (
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option("--data", type=click.Path(path_type=Path, exists=True), multiple=True, help="Sharded data set.")
-@click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What is measured [all].")
-@click.option("--method", "methods", multiple=True, help="Methods that are compared [all].")
+@click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="Parts to measure [all].")
+@click.option("--method", "methods", multiple=True, help="Methods to compare [all].")
 @click.option("--adapter", "adapters", multiple=True, help="NAME=PROGRAM, see adapter.py.")
 @click.option("--centres-data", multiple=True, help="Data sets by name for equal centres [covtype, mnist].")
 @click.option("--threads", default=1, help="Threads of every process.")
-@click.option("--rows", type=int, help="Rows of each split at most.")
-@click.option("--limit", default=1800.0, help="Seconds of a process, after which it has failed.")
+@click.option("--rows", type=int, help="Most rows of each split.")
+@click.option("--limit", default=1800.0, help="Seconds after which a process counts as failed.")
 @click.option("--workers", default=",".join(map(str, WORKERS)), help="Numbers of workers of the simulation.")
 @click.option(
-    "--reasons", type=click.Path(path_type=Path, exists=True), help="JSON: data set -> why it is lost."
+    "--reasons", type=click.Path(path_type=Path, exists=True), help="JSON: data set -> reason for a loss."
 )
-@click.option("--note", default="", help="How it was measured, for the report.")
+@click.option("--note", default="", help="Remark on the measurement for the report.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 @click.option("--quick", is_flag=True, help="Few rows and methods.")
 def main(
@@ -66,7 +66,7 @@ def main(
     report_only: bool,
     quick: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     records, rows = Records(out / "records"), _QUICK_ROWS if quick else rows
     # other rows, other questions
     folder = out / ("rows" if rows is None else f"rows-{rows}")

@@ -1,4 +1,4 @@
-"""Methods that no registry of packages has: any program that follows this convention.
+"""Compare any program that follows this convention.
 
 ``--adapter falkon=/path/to/program`` adds the method ``falkon``. The program is run as
 

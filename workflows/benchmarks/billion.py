@@ -18,11 +18,11 @@ _TASK_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class Way:
-    """What an algorithm does with the rows.
+    """The work of an algorithm on the rows.
 
     Attributes
     ----------
-    passes : over all rows
+    passes : number of passes over all rows
     functions : r, made of each row in each pass
     extra_flops : of a row in all passes together, beside making the functions
     result : numbers of a task's result

@@ -17,21 +17,21 @@ _CHILD = "workflows.benchmarks.child"
 #: at equal centres
 CENTRES = (256, 1024, 4096)
 AT_CENTRES = ("newton", "svrg", "csvrg", "nystroem_linear", "normal_equations")
-#: of newton, beside its default
+#: tolerances of newton besides its default
 TOLERANCES = (3e-2, 3e-3)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How methods are compared.
+    """The settings of a comparison.
 
     Attributes
     ----------
-    folder : of the exported rows, one folder for each data set
-    threads, limit : of each process, and its seconds
-    rows : of training rows, the first so many; None for all
+    folder : exported rows, with a folder for each data set
+    threads, limit : threads and seconds of each process
+    rows : most training rows, taken from the front; None for all
     adapters : paths of programs by name
-    tell : told what begins, and what was skipped
+    tell : receives a line when a measurement begins or is skipped
     """
 
     records: Records

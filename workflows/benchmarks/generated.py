@@ -1,4 +1,4 @@
-"""Rows of two classes, generated chunk by chunk, as many as asked for."""
+"""Generate rows of two classes chunk by chunk."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ _REPEATS = 5
 
 
 def limits(folder: Path) -> Record:
-    """Rates of one thread: products, exponentials, copies, and reading a file in ``folder``.
+    """Measure one thread: products, exponentials, copies, and reading a file in ``folder``.
 
     Returns
     -------
-    sgemm_flops, syrk_flops : operations a second of float32 products, and of Z' Z, of which half is made
+    sgemm_flops, syrk_flops : operations a second of float32 products, and of Z' Z, of which half is computed
     exp_numbers : float32 exponentials a second
     copy_bytes, read_bytes, cached_read_bytes : bytes a second; ``read_bytes`` with the file's pages dropped
         first, where the system lets that be done

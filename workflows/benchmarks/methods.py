@@ -1,4 +1,4 @@
-"""What is compared: a method says what it needs, which settings it is tried with, and how it is fitted."""
+"""The methods: what each needs, which settings are tried, and how it is fitted."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Method:
 
     Attributes
     ----------
-    package : what has to be installed; the method is skipped by name where it is not
+    package : required package; without it the method is skipped by name
     candidates : of a data set, the settings of which the best on the validation rows is taken
     fit : settings and rows to a function that predicts
-    ours : of this package
-    sparse : takes sparse rows
+    ours : whether it belongs to this package
+    sparse : whether it accepts sparse rows
     tasks : that it can do
     most_rows : of training rows, the first so many: what it is given says the table
     choosing_rows : that settings are chosen with

@@ -34,7 +34,7 @@ def _nothing(facts: Facts) -> list[Settings]:
 
 
 def _kernel(lists: dict[str, list[float]], **given: Any) -> Callable[[Facts], list[Settings]]:
-    """All widths with all of the lists; what is not given is searched within the seconds of the fit."""
+    """Return all widths with all listed values; the fit searches the others."""
 
     def candidates(facts: Facts) -> list[Settings]:
         own = {name: value for name, value in given.items() if name != "loss" or facts.task != "regression"}

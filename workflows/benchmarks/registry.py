@@ -1,4 +1,4 @@
-"""All methods by name, those of adapters too."""
+"""Return all methods by name, including adapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmark's report says, from the measurements that there are."""
+"""Write the report of the benchmark from the finished measurements."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from workflows.benchmarks import tables
 from workflows.records import Records
 from workflows.report import Section
 
-_TITLE = "What this package costs beside what users would pick instead"
+_TITLE = "Accuracy and cost of distkern and its alternatives"
 _HOW = (
-    "Every method has the same rows, the same split and the same number of threads, in a process of its own. "
-    "Its settings are those of least error on the same validation rows, of the candidates in "
-    "`workflows/benchmarks`; widths of kernels are 1, 4 and 16 by the median squared distance for all. "
-    "Methods of this package are in bold."
+    "Every method gets the same rows, the same split and the same number of threads, in a process of "
+    "its own. Of the candidates in `workflows/benchmarks`, the settings with the lowest error on common "
+    "validation rows are used. Kernel widths are 1, 4 and 16 divided by the median squared distance for "
+    "all methods. Methods of this package are in bold."
 )
 
 
 def write(records: Records, rows: Path, out: Path, reasons: Path | None = None, note: str = "") -> list[Path]:
-    """Write ``report.md``, ``report.html`` and the plots of what has been measured into ``out``.
+    """Write ``report.md``, ``report.html`` and the plots of finished measurements to ``out``.
 
     Parameters
     ----------
     rows : the folder of exported rows
-    reasons : a JSON object of data set -> why it is lost and what was tried
-    note : how this was measured, beside what is always so
+    reasons : a JSON object: data set -> why a tree method wins on it, and what was tried
+    note : remark on the measurement
     """
     given = json.loads(reasons.read_text()) if reasons is not None else {}
     sections = [section for section in _sections(records, rows, given) if section[0].rows]

@@ -1,4 +1,4 @@
-"""Rounds a second of SIMBA on local worker processes, and how much of a round is not computing.
+"""Measure SIMBA's rounds a second on local worker processes, and the overhead of a round.
 
     python workflows/benchmarks/rounds.py --rows 1000000 --features 2000 --folder scratch
 
@@ -56,7 +56,7 @@ def main() -> None:
     found = {}
     for here in (False, True):
         with open_executor("local", workers=options.workers) as executor, blas.single_threaded():
-            # workers of another host would be given the weights whatever they take
+            # workers of another host would get the weights at any cost
             executor.machine = dataclasses.replace(executor.machine, same_host=here)
             events: list = []
             model.fit_with(train, executor=executor, listeners=[events.append])
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def data(options: argparse.Namespace) -> distkern.data.dataset.Dataset:
-    """The data set, made unless it is there."""
+    """Return the data set, and make it if it is missing."""
     kind = "dense" if options.per_row is None else f"sparse-{options.per_row}"
     path = options.folder / f"{kind}-{options.rows}-{options.features}.zarr"
     if not path.exists():

@@ -25,9 +25,9 @@ class Facts:
     Attributes
     ----------
     task : "classification" or "regression"
-    n_train, n_valid, n_test : rows; the training rows are without those that settings are chosen on
+    n_train, n_valid, n_test : rows; settings are chosen on the validation rows
     n_classes : 0 for regression
-    gamma : 1 / the median squared distance of two rows, what widths are multiples of
+    gamma : 1 / the median squared distance of two rows, the unit of widths
     """
 
     name: str
@@ -54,7 +54,7 @@ class Part:
 
 
 def export(data: Path, folder: Path, most_rows: int | None = None) -> Facts:
-    """Write the rows of a sharded data set as arrays, unless they are there."""
+    """Write the rows of a sharded data set as arrays, if they are missing."""
     name = data.name.removesuffix(".zarr")
     facts = folder / "facts.json"
     if facts.exists():

@@ -1,4 +1,4 @@
-"""Stored models in a service, on one core: loading one, single rows, many rows beside LightGBM.
+"""Measure stored models in a service on one core: loading, single rows, and many rows beside LightGBM.
 
     python workflows/benchmarks/serving.py covtype.zarr --rows 100000
 
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _told(name: str, model: Any, rows: NDArray[Any], many: NDArray[Any], repeats: int) -> tuple[float, float]:
-    """Seconds of many rows, and those of the limit or 0, the least of some; one row is told."""
+    """Return the least seconds of many rows, and the limit or 0; print the time of one row."""
     for at in range(len(rows[:200])):  # parts of a model are read where a row lies
         model.predict(rows[at : at + 1])
     one = statistics.median(_seconds(lambda at=at: model.predict(rows[at : at + 1])) for at in range(200))
@@ -95,7 +95,7 @@ def _told(name: str, model: Any, rows: NDArray[Any], many: NDArray[Any], repeats
 
 
 def _bare(model: Any, n_rows: int) -> Callable[[], None] | None:
-    """The product and the functions of it, of as many rows, in tiles; None where there is no product."""
+    """Return the product and functions for as many rows, in tiles; None without a product."""
     basis, width = model.basis(np.float32), model.width_
     functions: tuple[np.ufunc, ...] = (np.exp,)
     size = basis.size

@@ -1,4 +1,4 @@
-"""`distkern shard` of a CSV file beside pyarrow's reader and a plain write of its rows to zarr, in turns.
+"""Compare `distkern shard` of a CSV file with pyarrow's reader and a plain zarr write, in turns.
 
     python workflows/benchmarks/sharding.py --rows 1000000 --columns 54
     python workflows/benchmarks/sharding.py --csv covtype.csv --target cover_type --shard "--test-fraction .2"

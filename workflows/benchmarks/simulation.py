@@ -1,4 +1,4 @@
-"""What the scheduler and the driver take as workers grow, with blocks so small that nothing else takes time.
+"""Measure scheduler and driver for a growing number of workers, with negligible blocks.
 
 Worker processes of one thread on loopback stand for as many hosts. Two ways of the engine are measured:
 a Reduce (Newton over linear features: every pass is a few tasks of each worker) and Rounds (SIMBA with its
@@ -50,7 +50,7 @@ def simulate(
 def _measured(folder: Path, workers: int) -> Record:
     path = folder / f"tiny-{workers}.zarr"
     n_rows = workers * _BLOCKS_OF_WORKER * _ROWS_OF_BLOCK
-    # as many groups of rows as there are workers: of rows so few there would be 8 for all
+    # one group of rows a worker; so few rows would form 8 groups
     types._LEAST_GROUPS = max(workers, types._LEAST_GROUPS)
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def _measured(folder: Path, workers: int) -> Record:
     start = time.perf_counter()
     with open_executor("local", workers=workers) as executor:
         opened = time.perf_counter() - start
-        # as workers of other hosts would be: groups stay with them whatever they take
+        # like workers of other hosts, which keep their groups at any cost
         executor.machine = dataclasses.replace(executor.machine, same_host=False)
         passes = _passes(train, executor)
         rounds = _rounds(train, executor)

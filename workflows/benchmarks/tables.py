@@ -12,7 +12,7 @@ from workflows.benchmarks.simulation import grown, line
 from workflows.records import Record, Records
 from workflows.report import Plot, Table
 
-#: what is compared with in the table of losses, and how much less counts
+#: rivals in the table of losses
 _RIVALS = ("lightgbm", "xgboost", "hist_gradient_boosting")
 
 
@@ -68,7 +68,8 @@ def comparison(data: str, methods: dict[str, Record], task: str) -> tuple[Table,
     measure = "RMSE" if task == "regression" else "share of wrong classes"
     table = Table(
         data,
-        f"Error: {measure} on the test rows. Seconds are those of the fit, memory the peak of the process.",
+        f"Error: {measure} on the test rows. Seconds are those of the fit; memory is the peak of the "
+        "process.",
         ("method", "error", "wall s", "CPU s", "predict s", "peak MiB", "rows", "settings"),
         rows,
     )
@@ -115,9 +116,18 @@ def losses(found: dict[str, dict[str, Record]], reasons: dict[str, str]) -> Tabl
                 )
             )
     text = (
-        "Where no method of this package has at most the error of a tree method in at most its CPU seconds."
+        "Data sets on which no method of this package reaches the error of a tree method within its CPU "
+        "seconds."
     )
-    header = ("data", "against", "theirs", "ours", "times their CPU s", "lost in", "why, and what was tried")
+    header = (
+        "data",
+        "against",
+        "theirs",
+        "ours",
+        "times their CPU s",
+        "lost in",
+        ("reason, and what was tried"),
+    )
     return Table("Where we lose", text, header, rows)
 
 
@@ -146,11 +156,12 @@ def centres(records: Records, facts: dict[str, Record], machine: Record | None) 
         title = f"{data}: error against CPU seconds at 256, 1024, 4096 centres"
         plots.append(Plot(f"{data}-centres", title, "CPU seconds", "error", drawn))
     text = (
-        "The same number of landmarks and the same width for all; the last column is CPU seconds by those of "
-        "the normal equations. The lines are one pass of kernel values at the machine's own rates."
+        "All methods use the same number of landmarks and the same width. The last column divides CPU "
+        "seconds by those of the normal equations. The lines show one pass of kernel values at the "
+        "machine's own rates."
     )
     header = ("data", "centres", "method", "error", "CPU s", "times the equations'")
-    return Table("At equal centres", text, header, rows), plots
+    return Table("Equal numbers of centres", text, header, rows), plots
 
 
 def simulation(records: Records) -> tuple[Table, list[Plot]]:

@@ -1,12 +1,11 @@
-"""The experiments of Li and Poczos 2016 in one command::
+"""Repeat the experiments of Li and Poczos 2016, in one command::
 
     python -m workflows.cdsg --out figures --data mnist.zarr --data covtype.zarr
     python -m workflows.cdsg --out figures --quick
 
 Figures 1 and 2 and Tables 3, 5 and 6 with the paper's numbers beside ours: DSG, UDSG, CDSG, SVRG, LIBSVM
-and a neural net. Every run is a job, left in ``OUT/jobs``, and a file in ``OUT/records`` when it ends: the
-same command again does what is missing and writes the report anew. Without ``--data`` they are trained on
-virtual handwritten digits.
+and a neural net. Every run leaves a job in ``OUT/jobs`` and a file in ``OUT/records``. The same command makes
+missing runs and writes the report again. Without ``--data`` they train on virtual handwritten digits.
 """
 
 from __future__ import annotations
@@ -31,12 +30,14 @@ _QUICK_PASSES, _PASSES = 20, 50
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
-@click.option("--data", multiple=True, help="PATH.zarr; PATH.zarr:8,6 or :2 takes classes.")
+@click.option("--data", multiple=True, help="PATH.zarr; PATH.zarr:8,6 or :2 selects classes.")
 @click.option("--gamma", default="median", show_default=True, help="Width of the kernel, as in jobs.")
 @click.option("--seeds", type=click.IntRange(1), help="Seeds 0, 1, ... of every random choice [5, quick 3].")
 @click.option("--rows", type=click.IntRange(256), help="Most rows of each data set [50000, quick 4096].")
-@click.option("--processes", type=click.IntRange(1), default=2, help="Side by side, of one thread each [2].")
-@click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
+@click.option(
+    "--processes", type=click.IntRange(1), default=2, help="Concurrent processes of one thread each [2]."
+)
+@click.option("--note", default="", help="Remark on the machine for the report, such as 'one busy core'.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 @click.option("--quick", is_flag=True, help="Few rows and steps: less than five minutes on two cores.")
 def main(
@@ -50,7 +51,7 @@ def main(
     report_only: bool,
     quick: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     records, jobs, folder = Records(out / "records"), out / "jobs", out / "data"
     n_seeds, n_rows = seeds or (3 if quick else 5), rows or (_QUICK_ROWS if quick else _ROWS)
     n_steps, passes = (_QUICK_STEPS, _QUICK_PASSES) if quick else (_STEPS, _PASSES)
@@ -91,7 +92,7 @@ def main(
 
 
 def losses_of(data: Subset) -> list[str]:
-    """That of the figures and, where LIBSVM is run, its own."""
+    """Return the loss of the figures and, if LIBSVM runs, the hinge loss."""
     own = [variants.loss_of(data)]
     return [*own, "hinge"] if data.n_classes and data.n_rows <= peers.MOST_EXACT else own
 

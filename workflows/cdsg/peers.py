@@ -47,7 +47,7 @@ def libsvm(*, data: str, gamma: str, fingerprint: str) -> Record:
 
 
 def neural_net(*, data: str, seed: int, passes: int, fingerprint: str) -> Record:
-    """MLPClassifier or MLPRegressor, ``curve`` of errors on held-out rows after each pass, as of jobs."""
+    """Fit MLPClassifier or MLPRegressor; ``curve`` has held-out errors after each pass, as for jobs."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.preprocessing import StandardScaler
 

@@ -1,4 +1,4 @@
-"""The report's tables and figures, with the paper's numbers beside ours."""
+"""Tables and figures of the report, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -80,18 +80,19 @@ def objectives(records: Records, data: Subset) -> Section:
     unit = "RMSE" if data.n_classes == 0 else "test error, %"
     words = (
         f"{data.about[0].upper()}{data.about[1:]}. {loss.capitalize()} loss, λ = {variants.WEIGHT:g}, "
-        f"batches of {batch:,} rows, blocks of {block} features. Every variant at its best first step of "
-        f"{', '.join(f'{step:g}' for step in variants.STEPS)}, by the objective that seed 0 ends with; "
+        f"batches of {batch:,} rows, blocks of {block} features. Every variant uses its best first "
+        "step of "
+        f"{', '.join(f'{step:g}' for step in variants.STEPS)}, by the final objective of seed 0; "
         "UDSG, half of whose steps are in old blocks, makes twice as many. "
-        "The last two columns: what it took to reach the objective with which DSG of the same seed "
-        "ends.\n\n"
+        "The last two columns: features and seconds until the final objective of DSG with the same "
+        "seed.\n\n"
         "The paper, on CIFAR-10, Epsilon and Year: UDSG is better than DSG except on Epsilon, CDSG better "
-        "than both everywhere, by curves without numbers; on MNIST-8M CDSG is the best and UDSG no better "
+        "than both everywhere, in curves without numbers; on MNIST-8M CDSG is the best and UDSG no better "
         "than DSG. Its SVRG over 4F features stays above all.\n\n"
-        f"{findings(every)} CDSG opens a new block wherever its inequality (9), as derived, with the "
-        "variance of a batch's mean slope, allows no old one. The steps are Newton steps within a block, "
-        "as in the code that the authors of DSG published. SVRG passes ten times over the rows and all but "
-        "solves its features, of which DSG visits each once."
+        f"{findings(every)} CDSG opens a new block unless its inequality (9), as derived with the "
+        "variance of a batch's mean slope, allows an old one. The steps are Newton steps within a block, "
+        "as in the code that the authors of DSG published. SVRG makes ten passes and almost solves "
+        "the problem over its features, while DSG visits each feature once."
     )
     header = ("method", "step", "objective", unit, "features", "CPU s", "features to DSG's", "CPU s to it")
     plots = [
@@ -137,7 +138,7 @@ def findings(found: Mapping[str, Seeds]) -> str:
         apart = min(ends[name]) > max(ends["DSG"]) or max(ends[name]) < min(ends["DSG"])
         word = "higher" if np.mean(ends[name]) > np.mean(ends["DSG"]) else "lower"
         parts.append(f"{name} {word if apart else 'within the spread of the seeds'}")
-    return f"Here, beside the objective that DSG ends with: {', '.join(parts)}." if parts else ""
+    return f"Here, compared with DSG's final objective: {', '.join(parts)}." if parts else ""
 
 
 def exact(records: Records, every: Sequence[Subset]) -> Section:
@@ -217,13 +218,14 @@ def nets(records: Records, every: Sequence[Subset]) -> Section:
     words = (
         "Test errors in % (RMSE of real targets) when CDSG has converged, its objective within "
         f'{_NEAR:.0%} of its last, and at the end of every method. The paper\'s "fixed" net is two '
-        "fully connected layers on the inputs that the kernel machines have: here MLPClassifier or "
+        "fully connected layers on the inputs of the kernel machines: here MLPClassifier or "
         f"MLPRegressor with layers of {peers.LAYERS[0]} and {peers.LAYERS[1]}, Adam, on columns of mean 0 "
         "and variance 1. Its "
         '"joint" net, which '
-        "learns the convolutions as well, is in `workflows/dsg`. The paper's numbers are of MNIST-8M on "
-        "features of such a net, which is why they are another matter than errors on these inputs. "
-        "Figure 7 of Dai et al. 2014 is the same comparison: 0.5 % for DSG and 0.6 % for the joint net on "
+        "also learns the convolutions, is in `workflows/dsg`. The paper's numbers are for MNIST-8M "
+        "on features of such a net, so they are not comparable with errors on these inputs. "
+        "Figure 7 of Dai et al. 2014 makes the same comparison: "
+        "0.5 % for DSG and 0.6 % for the joint net on "
         "MNIST-8M, 44.5 % and 42 % on ImageNet."
     )
     header = (

@@ -16,7 +16,7 @@ VARIANTS = {"DSG": "dsg", "UDSG": "udsg", "CDSG": "cdsg"}
 SVRG = "SVRG, 4F features"
 #: times the steps of DSG, within the same features at most: half of the steps, or more, are in old blocks
 LONGER = {"udsg": 2}
-#: gamma_0, of which each variant takes the one of least objective at the end of seed 0
+#: first steps; each variant uses the one with the lowest final objective of seed 0
 STEPS = (0.25, 0.5, 1.0, 2.0)
 #: weight of |f|^2 / 2 and, of one batch, rows and rows for a feature: the paper's for CIFAR-10
 WEIGHT, _BATCH, _ROWS_PER_FEATURE = 1e-5, 4096, 16

@@ -1,12 +1,12 @@
-"""What each part of the machines in cells adds, on any data set.
+"""Measure the effect of each part of the machines in cells on any data set.
 
     python workflows/cells/ablation.py ijcnn1.zarr letter.zarr --out ablation.json
 
-Trains with the defaults, which search; then, around the settings that were chosen, with one thing changed at
-a time: the metric (learned anew, three rounds), the kernel (width and C searched), the rows of a cell, the
-share of neighbours, the seed. Each run is in this process, of the first
-``--rows`` training rows, which are stored in random order. What is done is kept in the JSON file and not
-done again. Prints a Markdown table of test errors (or RMSE), cells and CPU seconds.
+Trains with the defaults, which search. Then it changes one of the chosen settings at a time: the metric
+(learned anew in three rounds), the kernel (with a search of width and C), the rows of a cell, the overlap,
+the seed. Runs take place in this process on the first ``--rows`` training rows, which are stored in random
+order. Finished runs are kept in the JSON file. Prints a Markdown table of test errors (or RMSE), cells and
+CPU seconds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def variants(done: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Names and settings; those after the first need what it chose."""
+    """Yield names and settings; all but the first need the choice of the first."""
     yield "defaults", {}
     chosen = dict(done["defaults"]["chosen"])
     fixed = {**chosen, "search": None}

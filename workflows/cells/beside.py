@@ -1,12 +1,12 @@
-"""Machines in cells beside LightGBM, by turns: whole commands with nothing set, against trees at their best.
+"""Compare machines in cells with LightGBM: whole commands with default settings against tuned trees.
 
     python -m workflows.cells.beside covtype.zarr ijcnn1.zarr --out figures --runs 3
 
-Ours is ``distkern train --algorithm cells``, from the data set on disk to the model on disk, its search
-included. LightGBM has the same rows as arrays, 2 threads, a tenth of them for early stopping, and the number
-of leaves (31, 127 or 255) that is best on those; its seconds are of the process of the fit at that number,
-imports and reading included. Every run is a file in ``OUT/records``, and is not made again. Prints a Markdown
-table of test errors (or RMSE), wall and CPU seconds: medians, with the least and the greatest wall seconds.
+``distkern train --algorithm cells`` runs from the data set on disk to the model on disk, including its
+search. LightGBM gets the same rows as arrays, 2 threads, a tenth of the rows for early stopping, and the
+best of 31, 127 and 255 leaves on these; its seconds are those of the process of the final fit, including
+imports and reading. Every run is a file in ``OUT/records`` and is not repeated. Prints a Markdown table of
+test errors (or RMSE), wall and CPU seconds: medians, with the minimum and maximum of the wall seconds.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _THREADS = 2
 @click.option("--out", required=True, type=click.Path(path_type=Path))
 @click.option("--runs", default=3, show_default=True)
 @click.option("--limit", default=1800.0, show_default=True, help="Seconds of a process.")
-@click.option("--set", "settings", multiple=True, help="NAME=VALUE, of the cells.")
+@click.option("--set", "settings", multiple=True, help="NAME=VALUE of the cells.")
 def main(data: tuple[Path, ...], out: Path, runs: int, limit: float, settings: tuple[str, ...]) -> None:
-    """Measure what is missing and print the table."""
+    """Run missing measurements and print the table."""
     records = Records(out / "records")
     for number in range(runs):
         for path in data:
@@ -71,7 +71,7 @@ def cells(data: Path, settings: tuple[str, ...], limit: float) -> Record:
 
 
 def best_leaves(rows: Path, limit: float) -> Record:
-    """The number of leaves that is best on the rows that are held out."""
+    """Return the number of leaves with the lowest error on held-out rows."""
     return lightgbm(rows, {"candidates": grid(num_leaves=_LEAVES)}, limit)
 
 
@@ -120,7 +120,7 @@ def table(records: Records, names: list[str], runs: int) -> str:
 
 
 def name_is_real(records: Records, name: str) -> bool:
-    """Whether a data set has real targets, from what the cells said of it."""
+    """Return whether a data set has real targets, by the record of the cells."""
     return bool((records.get(f"{name}/cells-0") or {}).get("is_real"))
 
 

@@ -1,10 +1,10 @@
-"""Table 2 and Figures 1 and 2 of Tan et al. 2019, one command::
+"""Reproduce Table 2 and Figures 1 and 2 of Tan et al. 2019, in one command::
 
     python -m workflows.csvrg --data a9a.zarr --data ijcnn1.zarr --data covtype.zarr --out figures
 
-Any data set of classes with test rows may stand in place of the paper's. Every measurement is a file in
-``OUT/records``: the same command again does what is missing and writes ``OUT/report`` anew. ``--quick`` takes
-fewer rows and the settings of the job files beside this one: minutes.
+Any classification data set with test rows can replace the paper's. Every measurement is a file in
+``OUT/records``. The same command runs missing measurements and writes ``OUT/report`` again. ``--quick`` uses
+fewer rows and the settings of the job files in this folder, and takes minutes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from workflows.records import Records
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="Folder for records, rows and report."
 )
-@click.option("--quick", is_flag=True, help="Few rows, and no searches where there are job files.")
+@click.option("--quick", is_flag=True, help="Few rows, and settings of job files instead of searches.")
 @click.option("--seeds", type=click.IntRange(1), help="Orders of the rows, and random choices [5; quick: 3].")
-@click.option("--rows", type=click.IntRange(100), help="Training rows at most [500000; quick: 20000].")
+@click.option("--rows", type=click.IntRange(100), help="Most training rows [500000; quick: 20000].")
 @click.option("--exact-rows", type=click.IntRange(100), help="Rows of exact machines [10000; quick: 4000].")
-@click.option("--candidates", type=click.IntRange(1), help="Settings that are tried [60; quick: 8].")
+@click.option("--candidates", type=click.IntRange(1), help="Settings to try [60; quick: 8].")
 @click.option(
     "--processes", default=os.cpu_count() or 1, show_default=True, help="Processes of one thread each."
 )
@@ -53,7 +53,7 @@ def main(
     processes: int,
     report_only: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     scale = Scale.quick(seeds or 3) if quick else Scale(seeds or 5)
     given = {"rows": rows, "exact_rows": exact_rows, "candidates": candidates}
     scale = dataclasses.replace(scale, **{name: value for name, value in given.items() if value is not None})

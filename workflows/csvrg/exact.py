@@ -14,7 +14,7 @@ from workflows.benchmarks.methods import grid
 from workflows.records import Record
 from workflows.subsets import gathered
 
-#: settings are chosen by folds of so many training rows
+#: training rows in the folds that choose settings
 SEARCH_ROWS = 2000
 _GAMMAS, _COSTS = (2**-6, 2**-4, 2**-2, 1.0, 4.0), (1.0, 10.0, 100.0)
 #: fixed: nothing of it is searched
@@ -49,7 +49,7 @@ def _network(settings: Mapping[str, Any], n_rows: int, seed: int) -> Any:
     return MLPClassifier(random_state=seed, **settings)
 
 
-#: name -> how it is made, what it is searched over, and whether it is too dear for all rows
+#: name -> factory, search space, and whether it is too expensive for all rows
 METHODS: dict[str, tuple[Any, list[dict[str, Any]], bool]] = {
     "exact ODM": (_cells("odm"), grid(gamma=_GAMMAS, C=(0.01, 0.1, 1.0, 10.0)), True),
     "exact SVM": (_cells("hinge"), grid(gamma=_GAMMAS, C=_COSTS), True),

@@ -83,7 +83,7 @@ def searched(
 
 
 def diameters(*, number: int, most: int, data: str, fingerprint: str) -> Record:
-    """Diameters that cover a sample by 16 to ``most`` landmarks, each so many times the one before."""
+    """Return diameters that cover a sample by 16 to ``most`` landmarks, in a geometric sequence."""
     X, _ = gathered(distkern.open_dataset(data).train, _SAMPLE)
     dense = np.asarray(X.todense() if hasattr(X, "todense") else X, dtype=np.float32)
     ends = [diameter_of(dense, min(landmarks, len(dense) // 3)) for landmarks in (_FEWEST, most)]
@@ -91,7 +91,7 @@ def diameters(*, number: int, most: int, data: str, fingerprint: str) -> Record:
 
 
 def diameter_of(X: NDArray[Any], landmarks: int) -> float:
-    """The least diameter, nearly, by which the sequential scan finds at most so many landmarks."""
+    """Return nearly the least diameter for which a scan finds at most ``landmarks`` landmarks."""
     low, high = 0.0, 2.0 * float(np.linalg.norm(X - X[0], axis=1).max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -20,7 +20,7 @@ from workflows.training import trained
 LANDMARKS = 256
 #: at the least diameter of Figure 1, on a sample
 MOST_LANDMARKS = 400
-#: by the name in the report: algorithm, which search its settings are of, and what is set beside those
+#: name in the report -> algorithm, the search of its settings, and further settings
 METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "CSVRG+ODM, coverage, nearest": ("csvrg", "nearest", {"landmarks": "coverage", "projection": True}),
     "CSVRG+ODM, coverage, span": ("csvrg", "span", {"landmarks": "coverage", "projection": "span"}),
@@ -28,7 +28,7 @@ METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "CSVRG+ODM, uniform, span": ("csvrg", "span", {"landmarks": "uniform", "projection": "span"}),
     "AVM, coverage": ("avm", "avm", {"landmarks": "coverage"}),
 }
-#: what is given of the landmarks in a search: the paper's rule for the paper's machines
+#: landmarks in a search: the paper's rule for the paper's machines
 SEARCHED = {
     "nearest": ("csvrg", {"landmarks": "coverage", "projection": True}),
     "span": ("csvrg", {"landmarks": "uniform", "projection": "span"}),
@@ -36,13 +36,13 @@ SEARCHED = {
 }
 #: machines of Figure 1
 OF_DIAMETERS = ("CSVRG+ODM, coverage, nearest", "CSVRG+ODM, coverage, span")
-#: of a job file, what is taken of it
+#: keys used from a job file
 _OF_JOBS = ("gamma", "lam", "theta", "mu", "stages", "loss")
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured.
+    """The size of the measurements.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Plan:
-    """Questions in three waves: rows, then settings, then what is compared.
+    """Questions in three waves: rows, settings, comparisons.
 
     Attributes
     ----------
@@ -231,20 +231,20 @@ class Plan:
 
 
 def accuracies(records: Records, prefix: str, number: int) -> list[float]:
-    """In %, of the seeds that are there and have not failed."""
+    """Return accuracies in % of the successful seeds."""
     found = [records.get(f"{prefix}/seed-{seed}") for seed in range(number)]
     return [100 * (1 - error) for one in found if one is not None and math.isfinite(error := error_of(one))]
 
 
 def error_of(record: Record) -> float:
-    """On the test rows, of the last stage; NaN of what has failed."""
+    """Return the test error of the last stage; NaN for a failed run."""
     if "failed" in record:
         return math.nan
     return float(record["curve"][-1]["test_error"] if "curve" in record else record["test_error"])
 
 
 def size_of(record: Record) -> float:
-    """Landmarks, or rows with a coefficient; NaN of what has none."""
+    """Return the number of landmarks, or of rows with a coefficient; NaN without any."""
     if "failed" in record:
         return math.nan
     size = record["curve"][-1]["model_size"] if "curve" in record else record["model_size"]

@@ -12,22 +12,21 @@ from workflows.csvrg.plan import METHODS, OF_DIAMETERS, SEARCHED, Plan, Source, 
 from workflows.records import Record, Records
 from workflows.report import Plot, Section, Table, made, spread
 
-_TITLE = "CSVRG and optimal margin distribution machines beside the paper's Table 2 and Figures 1 and 2"
+_TITLE = "CSVRG and optimal margin distribution machines: Table 2 and Figures 1 and 2 of the paper"
 _NEAREST, _MOVED, _UNIFORM, _SPAN = "coverage, nearest", "coverage, span", "uniform, nearest", "uniform, span"
 _FINDING = (
-    "The four machines have at most the same number of landmarks and differ in two things: which rows are "
-    "landmarks (a coverage, found by a scan in the order of the seed, or rows drawn uniformly), and where "
-    "the gradient of a row goes (to its nearest landmark, as in the paper, or to its projection on the span "
-    "of all landmarks). A coverage spends landmarks on outliers, so that most rows share the few others; "
-    "and the farther a row is from its landmark, the less its moved gradient is its own."
+    "The four machines have at most the same number of landmarks and differ in two ways. Landmarks are "
+    "either a coverage, found by a scan in the order of the seed, or rows drawn uniformly. The gradient "
+    "of a row goes either to its nearest landmark, as in the paper, or to its projection on the span of "
+    "all landmarks. A coverage spends landmarks on outliers, so most rows share the few others; and the "
+    "farther a row is from its landmark, the less accurate its moved gradient is."
 )
 _PICK = (
-    "What to pick: **uniform landmarks and projection on the span, which are the defaults**. A coverage is "
-    "for who needs its bound on the distance of every row to a landmark; moved gradients are for landmarks "
-    "so many that the r^2 operations of a row that a projection takes are too much, and lose less the "
-    "denser the "
-    'landmarks lie. At the same landmarks a Newton machine (`algorithm = "newton"`) finds the same minimum '
-    "in fewer passes."
+    "Recommendation: **uniform landmarks and projection on the span, the defaults**. Use a coverage if "
+    "you need its bound on the distance of every row to a landmark. Use moved gradients for so many "
+    "landmarks that the r^2 operations a row of a projection are too much; the denser the landmarks, "
+    'the less they lose. With the same landmarks a Newton machine (`algorithm = "newton"`) finds the '
+    "same minimum in fewer passes."
 )
 
 
@@ -36,7 +35,7 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
     scale = plan.scale
     number = f"{scale.seeds} seed{'s' if scale.seeds > 1 else ''}"
     settings = (
-        "those of the job files in `workflows/csvrg` where there is one for the data set; else "
+        "those of the job file in `workflows/csvrg` if the data set has one; else "
         if scale.job_settings
         else ""
     )
@@ -47,14 +46,14 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
     )
     return _TITLE, (
         f"Made on {made()}, by `{command}`.\n\n{number[0].upper()}{number[1:]}: each draws the order of the "
-        f"training rows (at most {scale.rows:,}), in which a coverage scans them, and all random choices; "
+        f"training rows (at most {scale.rows:,}), which a coverage follows, and all random choices; "
         f"the test rows (at most {scale.test_rows:,}) stay the same. ± is the standard deviation over the "
         f"seeds; the paper's is over ten repeats. Settings: {settings}. Exact machines learn from the first "
-        f"{scale.exact_rows:,} rows of a seed, in one cell that holds them all, at the best gamma and C of a "
-        f"grid by {max(3, scale.folds)} folds of {exact.SEARCH_ROWS:,} of them.\n\nCSVRG+ODM has the "
-        "paper's steps, at stages of one pass (up to three where the step size asks for it) and eta = 1 / L, "
-        "of which the paper does not say its own, and with the mean of a stage's late iterates as the next "
-        "snapshot, where the paper has the last one or a random one."
+        f"{scale.exact_rows:,} rows of a seed, in a single cell, with the best gamma and C of a grid by "
+        f"{max(3, scale.folds)} folds of {exact.SEARCH_ROWS:,} of them.\n\nCSVRG+ODM uses the paper's "
+        "steps, with stages of one pass (up to three if the step size requires it) and eta = 1 / L, which "
+        "the paper does not state. The next snapshot is the mean of a stage's late iterates instead of the "
+        "last or a random one."
     )
 
 
@@ -259,14 +258,14 @@ def differences(plan: Plan, records: Records) -> Table:
             f"{paper.rows:,} rows, training and test together). {paper.about}"
         )
     parts.append(
-        "The paper says neither its stages, steps and step sizes nor in which order its coverage scans the "
-        "rows and which of the rows at a border a ball owns; here they are those of Algorithm 1 with "
-        "gradients at the nearest landmark. Its lam goes to 2^11, often the best in searches here; "
-        "the ranges here go on to 2^15. Its diameters are chosen by hand for 100 to 1,000 core points; here "
-        "the landmarks are at most as many as its Table 2 has. Its exact machines had all rows; here they "
-        "have as many as one cell is given above. The linear machine and the neural network (100 hidden "
-        "units, a tenth of the rows for early stopping) are not in the paper. Its seconds are of another "
-        "machine and are not compared."
+        "The paper does not state its stages, steps and step sizes, the order in which its coverage "
+        "scans the rows, or which ball owns a row at a border; here they are those of Algorithm 1 with "
+        "gradients at the nearest landmark. Its lam goes to 2^11, which is often the best in searches "
+        "here; the ranges here extend to 2^15. Its diameters are chosen manually for 100 to 1,000 core "
+        "points; here the number of landmarks is at most that of its Table 2. Its exact machines had "
+        "all rows; here they have one cell of rows as stated above. The linear machine and the neural "
+        "network (100 hidden units, a tenth of the rows for early stopping) are not in the paper. Its "
+        "seconds come from another machine and are not compared."
     )
     return Table("Where figures differ from the paper's, and why", "\n\n".join(parts))
 

@@ -25,7 +25,7 @@ def is_missing(records: Records, question: Question) -> bool:
 def answer_apart(
     records: Records, questions: Sequence[Question], side_by_side: int, tell: Callable[[str], None]
 ) -> None:
-    """Answer each question in a process of one thread, so many at a time; each is a record when it ends."""
+    """Answer each question in its own process of one thread, ``side_by_side`` at a time, as records."""
     number = 0
 
     def keep(question: Question, found: Record) -> None:

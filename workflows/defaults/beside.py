@@ -1,17 +1,17 @@
-"""What is chosen with nothing set beside boosted trees with a search of their own, by proper scores::
+"""Compare the package's default choice with boosted trees by proper scores::
 
     python -m workflows.defaults.beside --work figures --suite ../shared/datasets/suite
     python -m workflows.defaults.beside --work figures --files datasets
 
 LightGBM tries 15, 63 and 255 leaves with rates of .05 and .1, each until 30 rounds have not lowered the loss
-of a fifth of the rows, and keeps the best of the six. CatBoost, perpetual and xRFM have nothing set. All
+of a fifth of the rows, and keeps the best of the six. CatBoost, perpetual and xRFM use default settings. All
 learn from the same rows in one thread, as pandas reads them, and are measured on the same test rows.
 
-``--suite`` is a folder with an ``index.tsv``, whose tables are split by the seed. Without it the sets are
-published ones, whose files lie in the folder ``--files``, and generated ones; ``--data`` adds sets of your
-own. Every fit has a process of its own and is a file in ``WORK/records`` when it ends: the same command
-again does what is missing and writes the report anew. ``--tag`` names a version of the package: the records
-of peers serve all versions.
+``--suite`` is a folder with an ``index.tsv``; the seed splits its tables. Without it the sets are published
+ones, whose files are in the folder ``--files``, and generated ones; ``--data`` adds your own. Every fit
+runs in its own process and writes a file to ``WORK/records`` when it ends. The same command runs the
+missing fits and writes the report again. ``--tag`` names a version of the package; all versions share the
+records of peers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from workflows.defaults.systems import LABELS, LIGHTGBM, OURS, PEERS, SYSTEMS, i
 from workflows.pool import Question
 from workflows.records import Records
 
-_TITLE = "What is chosen with nothing set beside boosted trees"
+_TITLE = "Default choice of distkern and boosted trees"
 
 
 class _Listed(click.ParamType):
@@ -66,7 +66,7 @@ def questions(
     tag: str = "",
     states: Sequence[int] = (),
 ) -> Iterator[Question]:
-    """All fits: every set with the first seed, all systems of it in turn, before any with the second.
+    """Yield all fits: every set with the first seed and all its systems, before any with the second.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def questions(
 
 
 def installed(systems: Sequence[str]) -> list[str]:
-    """Those whose packages are there; a line about each of the others."""
+    """Return the systems whose packages are installed; print a line about each of the others."""
     for system in systems:
         if not is_installed(system):
             click.echo(f"{LABELS[system]} is skipped: its package is not installed (pip install {system})")
@@ -105,25 +105,27 @@ def installed(systems: Sequence[str]) -> list[str]:
 @click.option("--sets", "names", type=_Listed(), default=(), help="Some of the sets [all].")
 @click.option("--data", multiple=True, help="PATH.zarr with test rows; PATH.zarr:0.02 with few positives.")
 @click.option("--half", type=click.IntRange(0, 1), help="One half of the suite, by a digest of the names.")
-@click.option("--seeds", type=_Listed(int), default=(0, 1, 2), show_default=True, help="Of the rows.")
+@click.option("--seeds", type=_Listed(int), default=(0, 1, 2), show_default=True, help="Seeds of the rows.")
 @click.option("--states", type=_Listed(int), default=(), help="random_state of the fits [that of the seed].")
 @click.option(
     "--peers",
     type=_Listed(str, list(SYSTEMS), tags=True),
     default=PEERS,
     show_default=True,
-    help="Beside LightGBM.",
+    help="Peers besides LightGBM.",
 )
 @click.option(
-    "--systems", type=_Listed(str, list(SYSTEMS)), default=(), help="What is fitted [distkern and all peers]."
+    "--systems", type=_Listed(str, list(SYSTEMS)), default=(), help="Systems to fit [distkern and all peers]."
 )
-@click.option("--tag", default="", help="Of the package's version; distkern@TAG may be a peer.")
+@click.option("--tag", default="", help="Version of the package; distkern@TAG may be a peer.")
 @click.option(
-    "--rows", type=click.IntRange(100), default=60_000, show_default=True, help="To learn from, at most."
+    "--rows", type=click.IntRange(100), default=60_000, show_default=True, help="Most training rows."
 )
-@click.option("--processes", type=click.IntRange(1), default=1, help="Side by side, of one thread each [1].")
+@click.option(
+    "--processes", type=click.IntRange(1), default=1, help="Concurrent processes of one thread each [1]."
+)
 @click.option("--limit", default=300.0, show_default=True, help="CPU seconds of a fit.")
-@click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
+@click.option("--note", default="", help="Remark on the machine for the report, such as 'one busy core'.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
     work: Path,
@@ -143,7 +145,7 @@ def main(
     note: str,
     report_only: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run the missing fits and write the report."""
     records, found = Records(work / "records"), _sets(work, suite, files, names, data, half)
     ours, beside = label(OURS, tag), list(dict.fromkeys([LIGHTGBM, *peers]))
     if not report_only:
@@ -154,8 +156,8 @@ def main(
     words = (
         f"{report.made()}{note and f' ({note})'}; processes of one thread; "
         f"seeds {', '.join(map(str, seeds))}.\n\n"
-        f"At most {rows:,} training rows and {sets.TEST_ROWS:,} test rows, which the seed draws, the same "
-        f"for all; columns as they are. A fit of more than {limit:g} CPU seconds is ended."
+        f"At most {rows:,} training rows and {sets.TEST_ROWS:,} test rows, drawn by the seed and common "
+        f"to all systems; columns as they are. A fit of more than {limit:g} CPU seconds is ended."
     )
     there = verdicts.Measured(records, work, seeds)
     parts = [*verdicts.sections(there, [one.name for one in found], ours, beside), failed(records)]
@@ -171,7 +173,7 @@ def _sets(
     data: Sequence[str],
     half: int | None,
 ) -> list[Set]:
-    """What is asked for, every name once."""
+    """Return the requested systems, each once."""
     own = [sets.given(one) for one in data]
     if suite is not None:
         found = [*sets.of_suite(suite, names, half), *own]

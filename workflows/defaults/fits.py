@@ -1,4 +1,4 @@
-"""One fit of :mod:`workflows.defaults.beside`, in a process of its own::
+"""Make one fit of :mod:`workflows.defaults.beside` in its own process::
 
     python -m workflows.defaults.fits '{"name": "yeast3", "system": "distkern", ...}'
 
@@ -56,7 +56,7 @@ def measured(
     out: str,
     limit: float,
 ) -> Record:
-    """Fit to rows that the seed draws of a set, and score on test rows that are the same for all systems.
+    """Fit to rows drawn by the seed, and score on test rows that all systems share.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def _score(
 
 
 def _often(random: np.random.Generator, n_kinds: int, n_rows: int, skewness: float) -> Array:
-    """Codes of which some are much more frequent than others, the same ones in all tables."""
+    """Draw codes with very different frequencies, the same in all tables."""
     weights = np.exp(np.random.default_rng(_EFFECTS).normal(0, skewness, n_kinds))
     return random.choice(n_kinds, n_rows, p=weights / weights.sum())
 

@@ -1,4 +1,4 @@
-"""What is fitted: every algorithm with nothing set, and what scikit-learn's users would take instead."""
+"""The methods to fit: every algorithm with default settings, and scikit-learn's alternatives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_ROWS, TEST_ROWS = 60_000, 10_000
 FEW_ROWS = 400
 #: of sparse rows with many columns: linear machines and kernels at landmarks
 _OF_SPARSE = ("auto", "pegasos", "simba", "csvrg", "avm")
-#: cannot be other than linear with nothing set
+#: linear with default settings
 LINEAR = ("pegasos", "simba")
 AUTO = "auto"
 #: scikit-learn's, as they come and on standardised columns (and targets)
@@ -62,7 +62,7 @@ class Source:
 
 
 def algorithms(*, is_real: bool) -> dict[str, type[Any]]:
-    """Estimators by their algorithm's name, the chosen one first; those that take two samples are not."""
+    """Return estimators by algorithm, `auto` first, without those for two samples."""
     base = AbstractRegressor if is_real else AbstractClassifier
     found = {}
     for name in distkern.__all__:
@@ -103,7 +103,7 @@ def of_loss(
 def questions(
     sources: Sequence[Source], seeds: int, rows: int, limit: float, names: Sequence[str] = ()
 ) -> Iterator[Question]:
-    """All fits: every data set with the first seed before any with the second.
+    """Yield all fits: every data set with the first seed before any with the second.
 
     Losses are those of the first data set of real targets; ``limit`` is in CPU seconds of a fit.
     """

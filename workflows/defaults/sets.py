@@ -43,7 +43,7 @@ class Rows:
 
     @property
     def numbers(self) -> Array:
-        """What tells test rows apart, whatever the seed."""
+        """Return what identifies test rows for all seeds."""
         return np.arange(len(self.truth)) if self.fresh_numbers is None else self.fresh_numbers
 
 
@@ -151,7 +151,7 @@ NAMES = (*_PUBLISHED, *_RARE, *_GENERATED)
 
 
 def named(name: str, files: Path | None, folder: Path) -> Set:
-    """A set of the list; the files of a published one become a ``.zarr`` in the folder, unless it is there.
+    """Return a set of the list; files of a published one become a ``.zarr`` in the folder once.
 
     Values are as published: nothing is scaled.
     """
@@ -173,7 +173,7 @@ def named(name: str, files: Path | None, folder: Path) -> Set:
 
 
 def of_suite(folder: Path, names: Sequence[str] = (), half: int | None = None) -> list[Set]:
-    """Tables of a folder, the smallest first: those that are named, of a half of the suite or of both."""
+    """Return tables of a folder by name, from one half of the suite or both, the smallest first."""
     index = suite.listed(folder)
     unknown = [name for name in names if name not in set(index["name"])]
     if unknown:
@@ -211,7 +211,7 @@ def given(text: str) -> Set:
 
 
 def rare(X: Any, y: Array, share: float, seed: int) -> tuple[Any, Array]:
-    """Rows of two classes of which so few have the second label."""
+    """Return rows of two classes with this share of the second label."""
     generator, positive = np.random.default_rng(seed), y == np.unique(y)[1]
     others = np.flatnonzero(~positive)
     n_positive = round(len(others) * share / (1.0 - share))

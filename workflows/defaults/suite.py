@@ -57,7 +57,7 @@ def half(names: Sequence[str], number: int) -> set[str]:
 
 
 def read(path: Path, task: str) -> tuple[pandas.DataFrame, Array]:
-    """Read a table as pandas does with nothing set, and its targets; rows without a target are left out."""
+    """Read a table as pandas does by default, and its targets; rows without a target are left out."""
     frame = pandas.read_csv(path)
     frame = frame[frame[TARGET].notna()].reset_index(drop=True)
     y = frame.pop(TARGET)

@@ -1,4 +1,4 @@
-"""What :mod:`workflows.defaults.beside` fits: the package's own choice and its peers.
+"""The systems of :mod:`workflows.defaults.beside`: the package's own choice and its peers.
 
 All take the same frame, array or sparse matrix. Peers whose package is not installed are skipped.
 """
@@ -133,7 +133,7 @@ class Peer:
 
 
 def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
-    """Fit what the package chooses with nothing set.
+    """Fit the default choice of the package.
 
     Columns that it refuses because only some of their values are numbers become categories, as its message
     advises; ``remedied_`` of the model names them.
@@ -157,7 +157,7 @@ def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
 
 
 def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
-    """Fit six LightGBM models with native categories, and keep the best on rows that are held out of all."""
+    """Fit six LightGBM models with native categories, and keep the best on common held-out rows."""
     import lightgbm
 
     kind = lightgbm.LGBMRegressor if is_real else lightgbm.LGBMClassifier
@@ -182,7 +182,7 @@ def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
 
 
 def catboost(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
-    """Fit CatBoost with nothing set; it is told which columns are texts, without which it refuses them."""
+    """Fit CatBoost with default settings; it refuses text columns unless they are named."""
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     kind = CatBoostRegressor if is_real else CatBoostClassifier
@@ -194,7 +194,7 @@ def catboost(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
 
 
 def perpetual(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
-    """Fit perpetual with nothing set: it stops by itself."""
+    """Fit perpetual with default settings; it stops on its own."""
     from perpetual import PerpetualBooster
 
     columns, (classes, targets) = Columns.of(X), _codes(y, is_real)
@@ -255,7 +255,7 @@ def _codes(y: Array, is_real: bool) -> tuple[Array | None, Array]:
 
 
 def _held_out(X: Any, y: Array, seed: int, is_real: bool) -> tuple[Any, Any, Array, Array]:
-    """Rows to learn from, a fifth that is held out, and the targets of both."""
+    """Return training rows, a held-out fifth, and the targets of both."""
     shares = None if is_real or np.unique(y, return_counts=True)[1].min() < 2 else y
     rows, asked, targets, truth = train_test_split(
         X, y, test_size=_HELD_OUT, random_state=seed, stratify=shares

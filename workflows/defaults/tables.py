@@ -1,4 +1,4 @@
-"""The report's tables: scores and seconds of every algorithm with nothing set, and what is behind."""
+"""Tables of the report: scores and seconds of every algorithm with default settings, and weak results."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def _of(records: Records, source: Source) -> dict[str, list[Record]]:
 
 def _scores(found: Found, sources: Sequence[Source]) -> Table:
     words = (
-        "Accuracy on test rows in %, and R2 where targets are real (as a hundredth: 82.4 is 0.824), means "
-        "and standard deviations of the seeds that have ended. SVC stands for SVR where targets are real, LR "
-        "for Ridge; both as they come, and SVC on standardised columns and targets too. HGB is "
-        "HistGradientBoosting. `auto` is what the package chooses: machines in cells for all dense rows "
-        "here, which are not listed again."
+        "Accuracy on test rows in %, or 100 R2 for regression: means and standard deviations of the "
+        "finished seeds. For regression SVC stands for SVR and LR for Ridge. Both use default "
+        "settings; SVC is also fitted to standardised columns and targets. HGB is "
+        "HistGradientBoosting. `auto` is the choice of the package: machines in cells for all dense "
+        "rows here, which are not listed again."
     )
     return Table("Scores", words, _header(sources), _rows(found, sources, "score", 100.0))
 
 
 def _seconds(found: Found, sources: Sequence[Source]) -> Table:
-    words = "Means over the seeds; what is chosen by itself is chosen within them."
+    words = "Means over the seeds, including automatic choices."
     return Table("CPU seconds of the fit", words, _header(sources), _rows(found, sources, "cpu_seconds", 1.0))
 
 
@@ -123,9 +123,9 @@ def _behind(found: Found, sources: Sequence[Source]) -> Table:
         for method, (rival, points) in behind(found[source.name]).items()
     ]
     words = (
-        f"`auto` is to be no more than {CHOSEN_MARGIN:g} points behind the best of SVC (or SVR) and HGB, "
-        f"the others no more than {MARGIN:g} behind the better SVC, linear ones (Pegasos, SIMBA) no more "
-        "than that behind logistic regression. All that are behind by more:"
+        f"`auto` should be at most {CHOSEN_MARGIN:g} points behind the best of SVC (or SVR) and "
+        f"HGB, the others at most {MARGIN:g} behind the better SVC, and linear ones (Pegasos, "
+        "SIMBA) as much behind logistic regression. Methods that are farther behind:"
     )
     return Table("What is behind", words, ("data", "method", "behind", "points"), rows)
 
@@ -134,7 +134,7 @@ def _why(found: Found, sources: Sequence[Source], reasons: Mapping[str, str]) ->
     late = {(source.name, method) for source in sources for method in behind(found[source.name])}
     known = {name for data, method in late for name in (method, f"{data}/{method}")}
     rows = [(name, why) for name, why in reasons.items() if name in known]
-    return Table("Why", "What was found of methods that are behind.", ("method", "what was found"), rows)
+    return Table("Why", "Findings on methods that are behind.", ("method", "what was found"), rows)
 
 
 def _losses(records: Records, sources: Sequence[Source]) -> Table:
@@ -152,8 +152,8 @@ def _losses(records: Records, sources: Sequence[Source]) -> Table:
         for method, known in rows
     ]
     words = (
-        f"R2 on the test rows of {real[0].name if real else ''}, one seed, of columns and targets in their "
-        "own units, as they are in the file: nothing is scaled before. It is that of the mean where the loss "
-        "is one of the median, which on skewed prices is not the same."
+        f"R2 on the test rows of {real[0].name if real else ''}, one seed, with columns and targets "
+        "in the units of the file, without scaling. Losses that estimate the median score lower in "
+        "R2, since the median of skewed prices differs from their mean."
     )
     return Table("Every loss of every regressor", words, ("method", *names), cells)

@@ -1,4 +1,4 @@
-"""The report of :mod:`workflows.defaults.beside`: what is worse, at what cost, and what is told."""
+"""The report of :mod:`workflows.defaults.beside`: losses, costs, and reported scores."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Measured:
 
 
 def compared(there: Measured, names: Sequence[str], ours: str, theirs: str) -> list[Compared]:
-    """Sets that can be compared, losses first; not those of which only theirs failed."""
+    """Return comparable sets, losses first, without sets on which only the peer failed."""
     found = []
     for name in names:
         mine, other = there.runs(name, ours), there.runs(name, theirs)
@@ -219,7 +219,7 @@ def _costs(label: str, found: Sequence[Compared]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Truth:
-    """What our runs of a set told of themselves and what the test rows say, means over the runs."""
+    """Return reported scores and test scores of our runs of a set, means over the runs."""
 
     name: str
     told: float | None
@@ -252,7 +252,7 @@ class Truth:
 
     @property
     def off(self) -> float:
-        """The measured loss less the one that was told, as a share of the measured."""
+        """Return the measured loss minus the reported one, as a share of the measured."""
         assert self.told is not None
         return (self.measured - self.told) / self.measured if self.measured else 0.0
 

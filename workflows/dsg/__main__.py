@@ -1,13 +1,13 @@
-"""The experiments of Dai et al. 2014 in one command::
+"""Repeat the experiments of Dai et al. 2014, in one command::
 
     python -m workflows.dsg --out figures --data a9a.zarr --data covtype.zarr --data mnist.zarr:8,6
     python -m workflows.dsg --out figures --quick
 
-Figures 4 to 7 and Tables 2 and 3 with the paper's numbers beside ours, and how near every method comes to an
-exact solution. Every run is a job, left in ``OUT/jobs``, and a file in ``OUT/records`` when it ends: the same
-command again does what is missing and writes the report anew. Without ``--data`` and ``--images``, the
-machines of Figure 6 are compared on virtual handwritten digits, 8 against 6, and the nets of Figure 7 on all
-of them. The jointly trained net needs PyTorch, ``pip install 'distkern[torch]'``, and is skipped without it.
+Figures 4 to 7 and Tables 2 and 3 with the paper's numbers beside ours, and the distance of every method
+from an exact solution. Every run leaves a job in ``OUT/jobs`` and a file in ``OUT/records``. The same
+command makes missing runs and writes the report again. Without ``--data`` and ``--images``, the machines of
+Figure 6 are compared on virtual handwritten digits, 8 against 6, and the nets of Figure 7 on all of them.
+The jointly trained net needs PyTorch, ``pip install 'distkern[torch]'``, and is skipped without it.
 """
 
 from __future__ import annotations
@@ -45,17 +45,19 @@ _DRAWN = 2**17
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
-@click.option("--data", multiple=True, help="PATH.zarr, of two classes; PATH.zarr:8,6 or :2 takes some.")
+@click.option("--data", multiple=True, help="PATH.zarr of two classes; PATH.zarr:8,6 or :2 selects classes.")
 @click.option("--images", multiple=True, help="PATH.zarr of square images, for neural nets.")
-@click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What is measured [all].")
+@click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="Parts to measure [all].")
 @click.option("--seeds", type=click.IntRange(1), help="Seeds 0, 1, ... of every random choice [5, quick 3].")
 @click.option(
     "--rows",
     type=click.IntRange(256),
     help="Most rows of each data set, drawn ones too [50000 and 2^17, quick 4096].",
 )
-@click.option("--processes", type=click.IntRange(1), default=2, help="Side by side, of one thread each [2].")
-@click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
+@click.option(
+    "--processes", type=click.IntRange(1), default=2, help="Concurrent processes of one thread each [2]."
+)
+@click.option("--note", default="", help="Remark on the machine for the report, such as 'one busy core'.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 @click.option("--quick", is_flag=True, help="Few rows and steps: less than five minutes on two cores.")
 def main(
@@ -70,7 +72,7 @@ def main(
     report_only: bool,
     quick: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     records, jobs = Records(out / "records"), out / "jobs"
     chosen = parts or PARTS
     n_seeds, n_rows = seeds or (3 if quick else 5), rows or (_QUICK_ROWS if quick else _ROWS)
@@ -131,7 +133,7 @@ def main(
 
 
 def _nets(pictures: list[Subset], seeds: int, quick: bool, jobs: Path) -> list[Question]:
-    """What is asked of nets, and a line on what is not."""
+    """Return the runs of nets, and a line on those left out."""
     joint = convolutional.is_installed()
     if not pictures:
         click.echo("nets: left out, for --images names no data set of square images")
@@ -144,7 +146,7 @@ def _nets(pictures: list[Subset], seeds: int, quick: bool, jobs: Path) -> list[Q
 
 
 def _largest(subsets: list[Subset]) -> Subset:
-    """What exact solutions are sought on: the data set of most rows, the last of equal ones."""
+    """Return the data set for exact solutions: the one with most rows, the last of equal ones."""
     return max(reversed(subsets), key=lambda one: one.n_rows)
 
 

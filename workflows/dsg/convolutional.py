@@ -52,11 +52,11 @@ def side_of(n_columns: int, name: str) -> int:
 
 
 def joint_net(*, data: str, seed: int, passes: int, fingerprint: str, features: str) -> Record:
-    """Train the net; ``curve`` of errors on held-out rows after each pass, as of jobs.
+    """Train the net; ``curve`` has held-out errors after each pass, as for jobs.
 
     Parameters
     ----------
-    features : path of the data set to write, of what the last pooling leaves of every row
+    features : path of the data set to write, with the last pooling of every row
     """
     import torch
 

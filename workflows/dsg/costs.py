@@ -1,4 +1,4 @@
-"""What a step costs, how large models are and what memory is taken, as rows and features grow (Tables 2, 3).
+"""Measure costs of a step, sizes of models and memory for growing rows and features (Tables 2, 3).
 
 Rows are generated, and every method makes one pass over n of them with n / 8 features, or a feature for four
 rows in DSG: so t, n and 1 / epsilon of the tables grow together. What is drawn through the measurements is

@@ -1,4 +1,4 @@
-"""How near each method comes to the minimum of one and the same objective (Table 2's methods).
+"""Measure how close each method of Table 2 comes to the minimum of a common objective.
 
 Every r- or n- form minimises mean max(0, 1 - y z(x)' w)^2 + nu/2 |w|^2 over the same random or Nystroem
 features, of the same seed; the k- forms the same with the kernel itself, and the hinge loss with the paper's
@@ -92,7 +92,7 @@ def kernels(quick: bool, n_rows: int) -> dict[str, tuple[str, dict[str, Any]]]:
 def liblinear(*, data: str, algorithm: str, settings: dict[str, Any], seed: int, fingerprint: str) -> Record:
     """The objective that LinearSVC finds over the features themselves, for K = L L' over the rows of L."""
     train = distkern.open_dataset(data).train
-    # one stage: it is there for its features, or for the width of its kernel
+    # one stage, for its features or the width of its kernel
     model = _CLASSES[algorithm](random_state=seed, **{**settings, "stages": 1}).fit(train)
     X, codes = gathered(train)
     # rows of a subset are as they came; a model may have chosen to scale them

@@ -1,4 +1,4 @@
-"""The report's figures: what was measured, with the paper's numbers beside it."""
+"""Figures of the report, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ def rates(records: Records) -> Section:
         (first, height), *_, (last_step, _) = next(iter(lines.values()))
         lines["1/t"] = [(first, height), (last_step, height * first / last_step)]
     words = (
-        "Rows of the paper's two dimensions, 4,096 of them; 64 rows and 64 features a step, Algorithm 1 "
-        "with averaged iterates and steps θ/(t + 10), θ nu = 1.5, where nu allows that. The error is the "
-        "mean of (f_t - f*)² over 1,024 fresh rows, f* the exact solution of the same objective by a "
-        "factorised kernel matrix; the slope is that of its logarithm over that of t from an eighth of "
-        "the steps on.\n\n"
-        "The paper has 2^20 rows, 2^10 rows and features a step, nu = 1e-6, and no table: its figure "
-        "draws 1/t beside the error. With nu = 1e-6 its steps θ/t, θ nu > 1, begin above a million and "
-        "overflow; with bounded steps 5/(1 + t/50) the error is still that of the first phase, and so is "
-        "its slope."
+        "4,096 rows of the paper's two dimensions; 64 rows and 64 features a step; Algorithm 1 with "
+        "averaged iterates and steps θ/(t + 10), θ nu = 1.5, if nu allows it. The error is the mean "
+        "of (f_t - f*)² over 1,024 fresh rows, where f* is the exact solution of the same objective "
+        "by a factorised kernel matrix. The slope relates its logarithm to that of t, from an "
+        "eighth of the steps on.\n\n"
+        "The paper has 2^20 rows, 2^10 rows and features a step, nu = 1e-6, and no table: its "
+        "figure shows the error with 1/t. With "
+        "nu = 1e-6 its steps θ/t, θ nu > 1, begin above a million and "
+        "overflow; with bounded steps 5/(1 + t/50) the error and its slope are still those of the "
+        "first phase."
     )
     header = ("objective", "distance to", "t", "error at t", "slope", "paper's slope")
     plot = Plot(
@@ -84,13 +85,13 @@ def ridge(records: Records, n_rows: int) -> Section:
     ]
     lines, bands = curves(found, lambda point: point["cpu_seconds"], lambda point: point["test_rmse"])
     words = (
-        f"Kernel ridge regression with nu = 1e-6 on {n_rows:,} rows; the error is the root mean square "
-        "distance to the function that the targets were drawn around. DSG makes four passes, NORMA 4 and "
-        "the others 8 or 16, over 256 random (r) or Nyström (n) features. The paper's Pegasos for this "
-        "loss is gradient descent, here SBMD.\n\nThe paper: DSG and NORMA are alike, DSG with less "
-        "memory, and 2^8 features are worse than either. So many features are here enough for so smooth a "
-        "function of two variables: SBMD and RBCD over them come as near as NORMA over all rows. SDCA, at "
-        "nu n = 0.004, has not converged by then in any form."
+        f"Kernel ridge regression with nu = 1e-6 on {n_rows:,} rows; the error is the root mean "
+        "square distance to the true function. DSG makes four passes, NORMA 4 and "
+        "the others 8 or 16, over 256 random (r) or Nyström (n) features. For this loss the paper's "
+        "Pegasos is gradient descent, here SBMD.\n\nThe paper: DSG and NORMA are equal, DSG with "
+        "less memory, and 2^8 features are worse than either. Here 2^8 features suffice for such a "
+        "smooth function of two variables: SBMD and RBCD over them come as close as NORMA over all "
+        "rows. SDCA, at nu n = 0.004, has not converged by then in any form."
     )
     plot = Plot(
         "ridge",
@@ -125,15 +126,17 @@ def process(records: Records) -> Section:
     found = by_name(records, "mean", posterior.means(True))
     steps, bands = curves(found, lambda point: point["cpu_seconds"], lambda point: point["test_rmse"])
     words = (
-        f"{posterior.N_ROWS:,} rows, {posterior.N_TEST:,} fresh ones, width the median distance, σ² = "
+        f"{posterior.N_ROWS:,} rows, {posterior.N_TEST:,} fresh ones; the width is the median "
+        "distance, σ² = "
         f"{posterior.VARIANCE:g} as in the paper, targets scaled to variance 1. RMS distances to the "
         f"closed form of mean (which itself varies by {scale['mean_spread']:.2f}) and variance (on average "
         f"{scale['variance_mean']:.1e}), in units of the prior.\n\n"
-        "The paper approaches the operator of the variance by functional gradients in a matrix of two "
-        "streams of features and gives no number; here the last stage sums the features' Gram matrix over "
-        "all rows, so that both are exact for the features in use, and what is left is the features' own "
-        "error. The second figure is of steps alone, for the mean: plain gradient steps, DSG's and "
-        "NORMA's, hardly learn what this wide kernel makes rough, and the preconditioned ones do."
+        "The paper approximates the operator of the variance by functional gradients in a matrix of "
+        "two streams of features and gives no number. Here the last stage sums the features' Gram "
+        "matrix over all rows, so both are exact for the features in use, and only the error of the "
+        "features remains. The second figure shows steps alone, for the mean: the plain gradient "
+        "steps of DSG and NORMA hardly learn the parts that are rough for this wide kernel; the "
+        "preconditioned ones do."
     )
     plots = [
         Plot(
@@ -194,11 +197,11 @@ def side_by_side(records: Records, data: Subset) -> Section:
     )
     if theirs:
         words += (
-            f"\n\nThe paper, after one pass over all rows, in %: {theirs}. Ours have the rows that are named "
-            "above. With nu n of 0.01 or 1, and steps that few, the dual steps of SDCA, the steps 1 / (nu t) "
-            "of Pegasos and the small safe ones of SBMD are far from their minimum after a pass: that, and "
-            "not the number of their features, is what sets them apart from RBCD, whose steps are "
-            "Newton's. DSG's plain steps are the same 5 / (1 + t / 50) for all data, not tuned."
+            f"\n\nThe paper, after one pass over all rows, in %: {theirs}. Ours use the rows stated "
+            "above. With nu n of 0.01 or 1 and few steps, the dual steps of SDCA, the steps 1 / (nu "
+            "t) of Pegasos and the small safe ones of SBMD are far from their minimum after a pass. "
+            "This separates them from RBCD, which makes Newton steps; the number of their features "
+            "does not. DSG's plain steps are 5 / (1 + t / 50) for all data, not tuned."
         )
     lines, bands = curves(
         {name: [{"curve": _passes(one)} for one in seeds] for name, seeds in found.items()},

@@ -62,7 +62,7 @@ def beside_the_net(
 
 
 def questions(data: Subset, seeds: int, quick: bool, jobs: Path, *, joint: bool) -> list[Question]:
-    """All runs on images; without ``joint`` those that need no PyTorch."""
+    """Yield all runs on images; without ``joint`` only those that need no PyTorch."""
     passes, every, asked = _QUICK_PASSES if quick else _PASSES, machines(data), []
     of_pixels = every.pop("DSG on pixels")
     fixed: dict[str, Any] = {"fingerprint": data.fingerprint}
@@ -143,5 +143,5 @@ def _words(data: Subset, found: dict[str, Seeds]) -> str:
         "tried, by the test error of seed 0."
     )
     n_seeds = len(found[JOINT])
-    seeds = " What has to do with the joint net is of seed 0 alone." if n_seeds == 1 else ""
+    seeds = " Only seed 0 has a joint net." if n_seeds == 1 else ""
     return about + joint + common + seeds + paper

@@ -16,7 +16,7 @@ from workflows.records import Record
 from workflows.training import trained
 
 Array = NDArray[Any]
-#: theta nu of steps theta / (t + OFFSET), of those that the theorem allows
+#: theta nu of steps theta / (t + OFFSET), as the theorem allows
 THETA_NU, OFFSET = 1.5, 10.0
 #: weights of |f|^2 / 2 whose minimiser is known; the paper's, whose steps theta / t exceed all bounds
 KNOWN, PAPERS = (0.1, 0.01), 1e-6

@@ -1,4 +1,4 @@
-"""The report's tables: what was measured, with the paper's numbers beside it."""
+"""Tables of the report, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def _minima(name: str, found: Mapping[str, Seeds], solved: Mapping[str, Seeds]) 
 def _words(data: Subset, names: Sequence[str]) -> str:
     words = (
         f"{data.about[0].upper()}{data.about[1:]}. Mean of max(0, 1 - y f)² + nu/2 |w|², nu = "
-        f"{exactness.NU:g}, over the same random or Nyström features for all. The distance is that of the "
-        "objective to its minimum, divided by it; the minimum is that of scikit-learn's LinearSVC, which "
-        "is given the features themselves (those of r-RBCD are draws of its own). Below "
-        f"{exactness.NEAR:g} it is from the pass on that is named. The last column is SDCA's own "
-        "certificate, its duality gap. Not in the paper."
+        f"{exactness.NU:g}, over the same random or Nyström features for all methods. The distance "
+        "is that of the objective from its minimum, divided by the minimum, which scikit-learn's "
+        "LinearSVC finds on the features themselves (r-RBCD draws its own). Below "
+        f"{exactness.NEAR:g} it stays from the stated pass on. The last column is SDCA's "
+        "certificate, its duality gap. This comparison is not in the paper."
     )
     if not any(name.startswith("k-") for name in names):
         return words
@@ -101,10 +101,10 @@ def _words(data: Subset, names: Sequence[str]) -> str:
         "is made; they are of seed 0 alone"
     )
     words += (
-        f"\n\nThe k- forms have the kernel itself and nu/2 |f|². Their minimum is {minimum}. NORMA's steps "
-        "are its paper's, g/sqrt(t) on batches of 4 rows, and its model is the last iterate: it has no dual, "
-        "and its distance is of the order of the last step, so that it falls like 1/sqrt(passes), not "
-        "geometrically."
+        f"\n\nThe k- forms have the kernel itself and nu/2 |f|². Their minimum is {minimum}. NORMA "
+        "uses the steps of its paper, g/sqrt(t) on batches of 4 rows, and returns the last iterate. "
+        "It has no dual, and its distance has the order of the last step, so it falls like "
+        "1/sqrt(passes) instead of geometrically."
     )
     if "k-NORMA, truncated" in names:
         words += (
@@ -173,16 +173,15 @@ def requirements(records: Records) -> list[Section]:
         step.append((name, *milliseconds, slope("step_seconds"), beside))
     words = (
         "One pass over n generated rows with n/8 features (DSG: n/4; k-SDCA and NORMA: the rows), so that "
-        "n stands for 1/ε and for t. Exponents b of a n^b, fitted to three n, with the paper's beside "
-        "them; a "
-        'logarithm counts for nothing. "at 4 times the columns" is how much larger the model is for '
-        "rows of four times as many columns, in brackets what the paper's d says. Peak: resident MiB that "
-        "training added at the least and the greatest n, most of it tiles of a fixed size and the rows "
-        "that are read.\n\n"
-        "Differences: preparing is of the matrix of n/8 landmarks; CPU seconds have parts of fixed size, "
-        "so that exponents come out below the paper's at these n; a model of random features is a seed "
-        "and coefficients, one of landmarks holds these rows, so that n-SDCA's does grow with the "
-        "columns; and each call that predicts with it factorises them anew, for 1,000 rows here."
+        "n stands for 1/ε and for t. Exponents b of a n^b are fitted to three n and shown with the "
+        'paper\'s, without logarithms. "at 4 times the columns" is the growth of the model for '
+        "rows with four times as many columns, with the paper's in brackets. Peak: resident MiB "
+        "that training added at the smallest and the largest n, mostly tiles of a fixed size and "
+        "the rows that are read.\n\n"
+        "Differences: preparing concerns the matrix of n/8 landmarks. CPU seconds have fixed parts, "
+        "so exponents are below the paper's at these n. A model of random features is a seed and "
+        "coefficients, but one of landmarks holds these rows, so n-SDCA's grows with the columns; "
+        "each call that predicts with it factorises them anew, for 1,000 rows here."
     )
     header = (
         "method",
@@ -201,8 +200,8 @@ def requirements(records: Records) -> list[Section]:
     words_step = (
         "CPU milliseconds of an iteration at each n of the table above: a batch of 64 rows for DSG, "
         "NORMA, Pegasos and SBMD, a row for SDCA, and a block of 64 coefficients over all rows for RBCD. "
-        "The paper's RBCD makes all predictions anew in each iteration, d n²; ours keeps them with the "
-        "rows and makes the features of its block alone, d n."
+        "The paper's RBCD computes all predictions in each iteration, d n²; ours keeps them with "
+        "the rows and computes only the features of its block, d n."
     )
     header_step = ("method", "least n", "twice", "4 times", "exponent", "paper")
     return [

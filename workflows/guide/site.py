@@ -100,7 +100,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Let links of notebooks lead to pages, as MkDocs does for those of Markdown."""
+    """Let links of notebooks lead to pages, as MkDocs does for Markdown."""
     here = posixpath.dirname(page.file.src_uri)
 
     def led(match: re.Match[str]) -> str:

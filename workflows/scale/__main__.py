@@ -1,11 +1,11 @@
-"""How a user's commands grow with the rows, within 1 GiB a process, beside LightGBM and scikit-learn's SGD::
+"""Measure how commands grow with the rows, within 1 GiB a process, and compare LightGBM and SGD::
 
     python -m workflows.scale --out figures --rows 1000000 --rows 10000000
 
-Rows are generated (:mod:`workflows.scale.rows`), sharded, learned from by every job and predicted within
-512 MiB. Every measurement is a file in ``OUT/records`` that is written when it ends: the same command again
-does what is missing and writes the report anew. ``--kills 10`` kills every training run ten times more and
-compares the model that it leaves; ``--workers 2 --workers 16`` measures with both numbers.
+Rows are generated (:mod:`workflows.scale.rows`) and sharded; every job trains on them and predicts within
+512 MiB. Every measurement writes a file to ``OUT/records`` when it ends. The same command measures what is
+missing and writes the report again. ``--kills 10`` repeats every training run with ten kills and compares the
+models; ``--workers 2 --workers 16`` measures with both numbers.
 """
 
 from __future__ import annotations
@@ -32,10 +32,7 @@ _TITLE = "How seconds, memory and files grow with the rows"
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, default=tuple(JOBS))
 @click.option("--peer", "peers", type=click.Choice(NAMES), multiple=True, default=NAMES)
 @click.option(
-    "--kills",
-    type=click.IntRange(0),
-    default=0,
-    help="How often each training run is killed in a second one [0].",
+    "--kills", type=click.IntRange(0), default=0, help="Kills of each training run when it is repeated [0]."
 )
 @click.option(
     "--workers",
@@ -43,10 +40,10 @@ _TITLE = "How seconds, memory and files grow with the rows"
     multiple=True,
     default=(WORKERS,),
     show_default=True,
-    help="Of each of our jobs, and threads of LightGBM.",
+    help="Workers of each job, and threads of LightGBM.",
 )
 @click.option("--limit", default=14400.0, show_default=True, help="Seconds of a command, at most.")
-@click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
+@click.option("--note", default="", help="Remark on the machine for the report, such as 'beside other work'.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
     out: Path,
@@ -60,7 +57,7 @@ def main(
     note: str,
     report_only: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     records = Records(out / "records")
     if not report_only:
         for n_rows, target in product(sorted(rows), targets):
@@ -70,8 +67,8 @@ def main(
             scale.remove(n_rows, target)
     words = (
         f"{report.made()}{note and f' ({note})'}. Rows of {N_FEATURES} numbers, 100,000 test rows. "
-        f"Workers train within {TRAINING} each and predict within {PREDICTING}. There are {WORKERS} of "
-        "them where no number is said; LightGBM has as many threads."
+        f"Workers train within {TRAINING} each and predict within {PREDICTING}. There are {WORKERS}"
+        " of them unless stated; LightGBM uses the same number of threads."
     )
     sections = [section for section in tables.sections(records) if section[0].rows]
     for path in report.write(_TITLE, words, sections, out / "report"):

@@ -1,11 +1,11 @@
-"""Data that come daily: models brought up to date part by part beside models that are trained anew::
+"""Compare models updated part by part with models trained anew, for data that arrive daily::
 
     python -m workflows.scale.daily --out figures --file covtype.csv --target cover_type --positive 2
 
-The rows of a CSV file are drawn in an order of their own; a tenth are test rows, the others ten parts. The
-first part is sharded, the others like it. Every job is trained on the first part and then, part by part,
-updated by ``distkern update`` and trained anew by ``distkern train`` on the parts so far, with the same
-settings. Each command is a file in ``OUT/records`` when it ends: the same command again does what is missing.
+The rows of a CSV file are shuffled; a tenth are test rows, the others ten parts. The first part is sharded,
+the others with ``--like``. Every job is trained on the first part and then, part by part, updated by
+``distkern update`` and trained anew by ``distkern train`` on the parts so far, with the same settings. Each
+command writes a file to ``OUT/records`` when it ends; the same command runs what is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workflows.processes import distkern
 from workflows.records import Record, Records
 from workflows.report import Plot, Section, Table
 
-#: name -> what is said to ``train``, and whether ``update`` reads the rows before again
+#: name -> options of ``train``, and whether ``update`` reads the old rows again
 JOBS: dict[str, tuple[list[str], bool]] = {
     "newton, square loss": (["--algorithm", "newton", "--set", "loss=least_squares"], False),
     "newton, logistic loss": (["--algorithm", "newton"], True),
@@ -32,7 +32,7 @@ JOBS: dict[str, tuple[list[str], bool]] = {
     "csvrg": (["--algorithm", "csvrg", "--set", "stages=3"], True),
     "dsg": (["--algorithm", "dsg", "--set", "n_features=4096", "--set", "stages=2"], False),
 }
-_TITLE = "A model brought up to date beside one that is trained anew"
+_TITLE = "Updated models and models trained anew"
 
 
 class Daily:
@@ -44,7 +44,7 @@ class Daily:
         self.records, self.folder, self.limit, self.tell = records, folder, limit, tell
 
     def cut(self, file: Path, target: str, positive: str | None, parts: int, rows: int | None) -> None:
-        """The parts and, of all up to each, what is trained anew, as data sets."""
+        """Write each part, and all parts up to it, as data sets."""
         if (self.folder / "cut").exists():
             return
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -68,7 +68,7 @@ class Daily:
         (self.folder / "cut").touch()
 
     def measure(self, name: str, parts: int) -> None:
-        """A job from the first part to the last."""
+        """Measure a job from the first part to the last."""
         said, reads_all = JOBS[name]
         own = self.folder / "models" / name.replace(", ", "-").replace(" ", "-")
         for number in range(parts):
@@ -102,7 +102,7 @@ class Daily:
         return self.folder / f"to-{number}.zarr"
 
     def _model(self, out: Path, *words: str | Path) -> Record:
-        """What a command takes that leaves a model, and the model's error on the test rows."""
+        """Run a command that writes a model; return its costs and the model's test error."""
         shutil.rmtree(out, ignore_errors=True)
         out.parent.mkdir(parents=True, exist_ok=True)
         found, _ = self._run(*words, "--no-dashboard")
@@ -117,7 +117,7 @@ class Daily:
 
 
 def sections(records: Records) -> list[Section]:
-    """A table of all parts, and a plot of seconds for each job."""
+    """Return a table of all parts, and a plot of seconds for each job."""
     rows, lines = [], {}
     for name in JOBS:
         updated = dict(records.under(f"updated/{name}"))
@@ -142,8 +142,8 @@ def sections(records: Records) -> list[Section]:
                 ]
     header = ("model", "part", "update, CPU s", "anew, CPU s", "ratio", "error, updated", "error, anew")
     text = (
-        "CPU seconds of whole commands. Newton with the square loss and DSG read the new rows alone, the "
-        "others all rows so far."
+        "CPU seconds of whole commands. Newton with the square loss and DSG read only the new rows, "
+        "the others all rows so far."
     )
     plots = [Plot("daily", "CPU seconds of a part", "part", "CPU s", lines, log_x=False)] if lines else []
     return [(Table("Part by part", text, header, rows), plots)]
@@ -155,12 +155,12 @@ def sections(records: Records) -> list[Section]:
     "--file", type=click.Path(exists=True, path_type=Path), required=True, help="CSV, with a header."
 )
 @click.option("--target", required=True, help="Column of the labels.")
-@click.option("--positive", help="Label of the positive class, all others against it.")
+@click.option("--positive", help="Label of the positive class against all others.")
 @click.option("--parts", type=click.IntRange(2), default=10, show_default=True)
 @click.option("--rows", type=click.IntRange(1000), help="Most rows of the file.")
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, default=tuple(JOBS))
 @click.option("--limit", default=3600.0, show_default=True, help="Seconds of a command, at most.")
-@click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
+@click.option("--note", default="", help="Remark on the machine for the report, such as 'beside other work'.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
     out: Path,
@@ -174,7 +174,7 @@ def main(
     note: str,
     report_only: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     records = Records(out / "records")
     if not report_only:
         daily = Daily(records, out / "parts", limit, click.echo)
@@ -182,8 +182,9 @@ def main(
         for name in jobs:
             daily.measure(name, parts)
     words = (
-        f"{report.made()}{note and f' ({note})'}. `{file.name}`, {parts} parts. Commands are told no number "
-        "of workers: few rows are learned from by threads of one process, others by two workers."
+        f"{report.made()}{note and f' ({note})'}. `{file.name}`, {parts} parts. Commands run "
+        "without a number of workers: few rows are trained on by threads of one process, more rows "
+        "by two workers."
     )
     for path in report.write(_TITLE, words, sections(records), out / "report"):
         click.echo(f"written: {path}")

@@ -21,7 +21,7 @@ Predict = Callable[[Array], Array]
 
 _EPOCHS, _TREES, _LEAVES = 3, 200, 63
 NAMES = ("lightgbm", "sgd")
-#: those that take as long whatever threads there are
+#: peers whose time does not depend on threads
 OF_ONE_THREAD = ("sgd",)
 
 

@@ -1,4 +1,4 @@
-"""What is measured: a user's commands, and peers, on so many rows."""
+"""Measure the commands of a user and peers on a number of rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TRAINING, PREDICTING = "1GiB", "512MiB"
 N_TEST = 100_000
 #: unless others are asked for
 WORKERS = 2
-#: seconds between two looks at what a run has kept
+#: seconds between two checks of the checkpoints of a run
 _LOOK = 0.2
-#: name -> what is said to ``train``; nothing is said to the first
+#: name -> options of ``train``; none for the first
 JOBS: dict[str, list[str]] = {
     "auto": [],
     "newton": ["--algorithm", "newton"],
@@ -37,7 +37,7 @@ JOBS: dict[str, list[str]] = {
     "simba": ["--algorithm", "simba", "--set", "max_rounds=2000", "--set", "stages=2", "--set", "nu=0.01"],
     "cells": ["--algorithm", "cells", "--set", "search=none", "--set", "metric=diagonal", "--set", "C=3"],
 }
-#: those that learn real targets too
+#: jobs that also learn real targets
 REAL = ("auto", "newton", "dsg", "cells")
 
 
@@ -126,7 +126,7 @@ class Scale:
         return {**found, "bits": _bits(model)}
 
     def killed(self, name: str, n_rows: int, target: str, kills: int) -> Record:
-        """Whether a run that is killed so many times and goes on leaves the same model."""
+        """Measure whether a run that is killed and resumed ``kills`` times returns the same model."""
         whole = self.records.get(self._key(name, n_rows, target))
         if whole is None or "failed" in whole:
             return {"failed": "the run without kills did not end well"}
@@ -165,7 +165,7 @@ class Scale:
         return "--workers", f"{self.n_workers}"
 
     def _key(self, name: str, n_rows: int, target: str) -> str:
-        """Measurements with as many workers as usual have no name of their number."""
+        """Only measurements with other numbers of workers are named by them."""
         folder = "" if self.n_workers == WORKERS else f"workers-{self.n_workers}/"
         return f"{folder}{name}/{target}/{n_rows}"
 

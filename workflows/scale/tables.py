@@ -55,9 +55,9 @@ def _of_target(target: str, found: dict[str, dict[int, Record]]) -> Section:
         rows += [(_name(who), f"{n:,}", *_cells(one, target)) for n, one in sizes.items()]
     what = "classes" if target == "class" else "a real target"
     text = (
-        "Errors are shares of wrong labels, of which no model can have less than 5 %."
+        "Errors are shares of wrong labels; the lowest possible error is 5 %."
         if target == "class"
-        else "Errors are roots of mean squared errors, of which no model can have less than .3."
+        else "Errors are root mean squared errors; the lowest possible error is .3."
     )
     lines = {who: points for who, points in lines.items() if points}
     plots = [Plot(f"scale-{target}", f"Wall seconds, {what}", "rows", "seconds", lines)] if lines else []
@@ -120,7 +120,7 @@ def _exponents(by_target: dict[str, dict[str, dict[int, Record]]]) -> Table:
                 values = [one.get(key) or 0 for one in ended.values()]
                 cells.append(_interval(list(ended), values) if all(values) else "")
             rows.append((_name(who), target, f"{min(ended):,} to {max(ended):,}", *cells))
-    text = "b of n^b: 1 is in proportion to the rows, 0 is the same whatever they are; with a 95 % interval."
+    text = "b of n^b with a 95 % interval: 1 is growth in proportion to the rows, 0 no growth."
     header = ("who", "target", "rows", "wall s", "CPU s", "worker's peak", "driver's peak", "bytes on disk")
     return Table("Exponents of growth", text, header, rows)
 
@@ -133,7 +133,7 @@ def _interval(sizes: Sequence[float], values: Sequence[float]) -> str:
 
 
 def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Record]]]) -> Section:
-    """Measurements that were made with other numbers of workers than usual, beside those with as many."""
+    """Return measurements with other numbers of workers, beside the usual ones."""
     found: dict[tuple[str, str, int], dict[int, Record]] = defaultdict(dict)
     for key, one in records.under(""):
         number, _, rest = key.partition("/")
@@ -185,8 +185,8 @@ def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Rec
         "predict s",
     )
     text = (
-        "How many times as fast as with the fewest workers, and the share of what would be in proportion to "
-        "the workers. LightGBM has as many threads."
+        "Speed relative to the fewest workers, and its share of a speed-up in proportion to the "
+        "workers. LightGBM uses the same number of threads."
     )
     plots = [Plot("workers", "Wall seconds by workers", "workers", "seconds", lines)] if lines else []
     return Table("More workers", text, header, rows), plots
@@ -208,7 +208,7 @@ def _killed(records: Records) -> Table:
     ]
     header = ("who", "target", "rows", "workers", "kills", "wall s", "model")
     text = (
-        "Driver and workers by SIGKILL, each time when something new has been kept and up to 1 / (kills + 1) "
-        "of the whole run's seconds have passed since. Seconds are those of all tries."
+        "Driver and workers are killed by SIGKILL, each time after something new was stored and up "
+        "to 1 / (kills + 1) of the run's seconds later. Seconds are the sum over all attempts."
     )
     return Table("Killed and resumed", text, header, rows)

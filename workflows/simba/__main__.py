@@ -1,11 +1,11 @@
-"""Figure 1 of Hazan et al. 2011, one command::
+"""Reproduce Figure 1 of Hazan et al. 2011, in one command::
 
     python -m workflows.simba --data 20news_binary.zarr --out figures
 
-Test errors against features looked at, of SIMBA and Pegasos, on the data sets that are given (classes, with
-test rows; where there is no copy by columns one is made in ``OUT/rows``) and on a generated one. Every run is
-a file in ``OUT/records``: the same command again does what is missing and writes ``OUT/report`` anew.
-``--quick`` takes minutes.
+Plots test errors of SIMBA and Pegasos against feature accesses, on the given data sets (classification with
+test rows; a missing copy by columns is made in ``OUT/rows``) and on a generated one. Every run is a file in
+``OUT/records``. The same command makes missing runs and writes ``OUT/report`` again. ``--quick`` takes
+minutes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from workflows.simba.plan import Plan, Scale
 @click.option("--seeds", type=click.IntRange(1), help="Seeds of all random choices [5; quick: 3].")
 @click.option("--rounds", type=click.IntRange(100), help="Rounds of SIMBA [20000].")
 @click.option("--passes", type=click.FloatRange(0.1), help="Passes of Pegasos [10; quick: 6].")
-@click.option("--generated/--no-generated", default=True, help="Whether a generated set is measured too.")
+@click.option("--generated/--no-generated", default=True, help="Also measure a generated set.")
 @click.option(
     "--processes", default=os.cpu_count() or 1, show_default=True, help="Processes of one thread each."
 )
@@ -48,7 +48,7 @@ def main(
     processes: int,
     report_only: bool,
 ) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     scale = Scale.quick(seeds or 3) if quick else Scale(seeds or 5)
     given = {"rounds": rounds, "passes": passes}
     scale = dataclasses.replace(scale, **{name: value for name, value in given.items() if value is not None})

@@ -1,4 +1,4 @@
-"""A dense set of the regime where Hazan et al. 2011 favour SIMBA: few errors, far more columns than |w|^2.
+"""Generate a dense set that favours SIMBA (Hazan et al. 2011): few errors, far more columns than |w|^2.
 
 Each row has norm 1: y g w*, and orthogonal to it a direction of which a share of the square lies in a few
 nuisance directions common to all rows and the rest anywhere; the margin g is uniform in [margin, 2 margin]
@@ -30,7 +30,7 @@ def made(*, rows: int, features: int, test_rows: int, seed: int, out: str) -> Re
     generator = np.random.default_rng(seed)
     basis = generator.standard_normal((1 + NUISANCE, features), dtype=np.float32)
     basis[0] = generator.choice(np.array([-1.0, 1.0], dtype=np.float32), features)
-    # orthonormal, and the first stays what it is but for its length
+    # orthonormal, and the first keeps its direction
     basis = np.linalg.qr(basis.T)[0].T
     train, test = (_chunks(generator, basis, count) for count in (rows, test_rows))
     written = write_dataset(train, out, test, scale="none", columns=True, overwrite=True)

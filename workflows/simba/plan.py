@@ -154,7 +154,7 @@ def curves(scale: Scale) -> Iterator[Curve]:
 
 
 def points(records: Records, name: str, curve: Curve, seed: int) -> list[dict[str, float]]:
-    """The lines of a curve, of a short job before those of a long one; none of what has failed."""
+    """Return the lines of a curve, short jobs before long ones; none for failed jobs."""
     found: list[dict[str, float]] = []
     for number in range(len(curve.jobs)):
         record = records.get(key(name, curve, number, seed))
@@ -181,7 +181,7 @@ def exact(*, costs: Sequence[float], data: str, fingerprint: str) -> Record:
     fresh, truth = gathered(dataset.test)
     errors = []
     with warnings.catch_warnings():
-        # not converged within its iterations: said by the error itself
+        # not converged within its iterations, as the error states
         warnings.simplefilter("ignore")
         for cost in costs:
             model = LinearSVC(C=cost, loss="hinge", max_iter=5000, random_state=0).fit(X, y)

@@ -13,29 +13,28 @@ from workflows.simba.plan import FAMILIES, Curve, Plan, curves, key, points
 
 Line = dict[str, float]
 AXES = {
-    "feature_accesses": "features looked at (d a row, n a column)",
-    "feature_accesses_nonzero": "non-zero features looked at",
+    "feature_accesses": "feature accesses (d a row, n a column)",
+    "feature_accesses_nonzero": "non-zero feature accesses",
 }
 QUOTIENTS = (1.5, 1.05)
 #: "about 100 times less feature accesses" (Hazan et al. 2011, Section 6)
 PAPERS_RATIO = 100
-_TITLE = "SIMBA beside Pegasos: the paper's Figure 1"
+_TITLE = "SIMBA and Pegasos: the paper's Figure 1"
 
 
 _DIFFERENCES = (
     "The paper's data sets are real against simulated (20,000 training rows x 20,958 columns) and news20 "
-    "(8,000 x 1,355,191); they may be given here with `--data`. It says in numbers of its curves that SIMBA "
-    f"comes to Pegasos' best error with about {PAPERS_RATIO} times fewer feature accesses.\n\nOn "
-    "20news_binary and on generated rows that factor was not found with both methods counted alike. On "
-    "sparse rows one comes to it, and beyond, by counting all d features of a row for Pegasos and those "
-    "that are not zero for SIMBA (the last ratio above the table); the paper does not say that it counted "
-    "so. SIMBA draws columns by w_j^2, which prefers frequent features, whose columns are long. On dense "
-    "rows of the kind that the theory is about (d far above |w|^2, few wrong labels) Pegasos and SIMBA with "
-    "batches are near each other; with one row and one column a round SIMBA looks at more.\n\nSteps: the "
-    "paper's adaptive rate sqrt(log n) / t is a misprint of sqrt(log(n) / t); slacks are chosen anew every "
-    "16 rounds, not every one; the model is the mean of the iterates weighted by round^2, not evenly. "
-    "Pegasos is averaged too (by step^3) and projects on its ball; the paper does not say whether its own "
-    "is averaged."
+    "(8,000 x 1,355,191); `--data` accepts them. According to the paper, SIMBA reaches Pegasos' best error "
+    f"with about {PAPERS_RATIO} times fewer feature accesses.\n\nThis factor does not appear on "
+    "20news_binary or on generated rows if both methods are counted alike. On sparse rows it appears, and "
+    "more, if all d features of a row count for Pegasos and only the non-zero ones for SIMBA (the last ratio "
+    "above the table); the paper does not state that it counted so. SIMBA draws columns by w_j^2, which "
+    "prefers frequent features, whose columns are long. On dense rows that fit the theory (d far above "
+    "|w|^2, few wrong labels), Pegasos and SIMBA with batches are close to each other; with one row and one "
+    "column a round SIMBA needs more accesses.\n\nSteps: the paper's adaptive rate sqrt(log n) / t is a "
+    "misprint of sqrt(log(n) / t); slacks are chosen every 16 rounds instead of every round; the model is "
+    "the mean of the iterates weighted by round^2 instead of evenly. Pegasos is averaged too (by step^3) and "
+    "projects on its ball; the paper does not state whether its own is averaged."
 )
 
 
@@ -44,14 +43,14 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
     scale = plan.scale
     number = f"{scale.seeds} seed{'s' if scale.seeds > 1 else ''}"
     return _TITLE, (
-        f"Made on {made()}, by `{command}`.\n\n{number[0].upper()}{number[1:]} of all random choices, the "
-        "rows stay the same; ± and bands are one standard deviation over them, as in the paper, which has "
-        f"ten repeats. SIMBA has up to {scale.rounds:,} rounds of one row and one column (of 16 and 16 a "
-        f"tenth as many), Pegasos up to {scale.passes:g} passes; both are measured {scale.stages} times on "
-        "the way. As in the paper the trade-off parameter is the one with the least test error: nu of "
-        f"{_list(scale.nus)}, lam of {_list(scale.lams)}.\n\nA feature access is counted in two ways, for "
-        "both methods alike: all d numbers of a row and all n of a column, which is the paper's model, or "
-        "those alone that are not zero, which is what is read of sparse rows."
+        f"Made on {made()}, by `{command}`.\n\n{number[0].upper()}{number[1:]} of all random choices on "
+        "the same rows; ± and bands are one standard deviation over them, as in the paper, which has ten "
+        f"repeats. SIMBA has up to {scale.rounds:,} rounds of one row and one column (a tenth of that with "
+        f"16 and 16), Pegasos up to {scale.passes:g} passes; both are measured {scale.stages} times during "
+        "the run. As in the paper, the trade-off parameter is the one with the lowest test error: nu of "
+        f"{_list(scale.nus)}, lam of {_list(scale.lams)}.\n\nFeature accesses are counted in two ways for "
+        "both methods: all d numbers of a row and all n of a column, as in the paper's model, or only the "
+        "non-zero ones, which are what sparse rows store."
     )
 
 
@@ -67,7 +66,7 @@ def sections(plan: Plan, records: Records) -> list[Section]:
 
 
 def figure_1(plan: Plan, name: str, records: Records) -> Section:
-    """What was looked at until errors were near Pegasos' best, and the curves."""
+    """Return feature accesses until errors come near the best of Pegasos, and the curves."""
     best = {family: chosen(plan, name, family, records) for family in FAMILIES}
     solved = records.get(f"exact/{name}") or {}
     shape = f"{solved['rows']:,} training rows x {solved['features']:,} columns. " if "rows" in solved else ""
@@ -90,18 +89,18 @@ def figure_1(plan: Plan, name: str, records: Records) -> Section:
     if "test_error" in solved:
         error = f"{100 * solved['test_error']:.2f}"
         rows.append(("LinearSVC, exact", f"C = {solved['C']:g}", error, "", "", "", ""))
-    words = f"{shape}Least test error in % on the way, with the best parameter"
+    words = f"{shape}Lowest test error of the run in %, with the best parameter"
     if pegasos is not None:
         words += (
-            ", and what had been looked at when a run was first within q times the least mean error of "
+            ", and the feature accesses until a run first came within q times the lowest mean error of "
             f"Pegasos, {100 * target:.2f} %.\n\n{ratios(best, target)}"
         )
     header = (
         "method",
         "parameter",
-        "least error, %",
+        "lowest error, %",
         "q",
-        "runs that came there",
+        "runs that reach it",
         "features",
         "non-zero features",
     )
@@ -175,9 +174,9 @@ def ratios(best: dict[str, tuple[Curve, list[list[Line]]] | None], target: float
         ratio = f"at q = {quotient:g} {pegasos[dense] / simba[dense]:.2g} times as many"
         if pegasos[dense] > pegasos[nonzero]:
             ratio += (
-                f" counted by all features, {pegasos[nonzero] / simba[nonzero]:.2g} by those that are not "
-                f"zero, and {pegasos[dense] / simba[nonzero]:.3g} with Pegasos counted by all and SIMBA by "
-                "those that are not"
+                f" counted by all features, {pegasos[nonzero] / simba[nonzero]:.2g} by non-zero ones, "
+                f"and {pegasos[dense] / simba[nonzero]:.3g} with Pegasos counted by all and SIMBA by "
+                "non-zero ones"
             )
         said.append(ratio)
     return (

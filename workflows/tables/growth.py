@@ -1,11 +1,11 @@
-"""A mixed table as text, out of core: how seconds and memory grow with its rows.
+"""Measure how seconds and memory grow with the rows of a mixed table, from text to predictions.
 
     python -m workflows.tables.growth --folder DIR --rows 100000 --rows 1000000 --rows 10000000
 
-Writes CSV files like the Adult data, 14 columns of numbers, texts, truth values and dates with 1 % missing
-(``tests/mixed_tables.py``); then, for each number of rows, the three commands that a user gives, with no
-option beside the target: ``shard``, ``train`` and ``predict`` of another file of a tenth of the rows, the
-last two within 512 MiB a process. Prints a Markdown table. What lies in DIR/records is not measured again.
+Writes CSV files that resemble the Adult data: 14 columns of numbers, texts, truth values and dates with 1 %
+missing values (``tests/mixed_tables.py``). Then it runs the three commands of a user for each number of rows,
+with no option except the target: ``shard``, ``train``, and ``predict`` of another file with a tenth of the
+rows, the last two within 512 MiB a process. Prints a Markdown table. Records in DIR/records are kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MIB = 2**20
 @click.option("--workers", default=2, show_default=True)
 @click.option("--limit", default=7200.0, show_default=True, help="Seconds of a command, at most.")
 def main(folder: Path, rows: tuple[int, ...], workers: int, limit: float) -> None:
-    """Measure what is missing, and print the table."""
+    """Run missing measurements and print the table."""
     records = Records(folder / "records")
     found = []
     for n_rows in rows:
@@ -50,7 +50,7 @@ def main(folder: Path, rows: tuple[int, ...], workers: int, limit: float) -> Non
 
 
 def measure(folder: Path, n_rows: int, workers: int, limit: float) -> Record:
-    """The three commands, and what is planned of the second; their files go again."""
+    """Run the three commands and plan the second; remove their files."""
     folder.mkdir(parents=True, exist_ok=True)
     source, new, data, model = (folder / name for name in ("adult.csv", "new.csv", "adult.zarr", "model"))
     write(source, n_rows, 0)

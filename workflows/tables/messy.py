@@ -1,12 +1,11 @@
-"""A table as people type it, from the file to predictions with no option beside the target.
+"""Take a messy table from the file to predictions with no option except the target.
 
     python -m workflows.tables.messy --out figures --rows 200000
 
 writes training and test rows of :mod:`workflows.tables.typed` as an American and as a European file, and
-takes each three ways: by the commands ``shard``, ``train`` and ``predict``, as a frame of pandas and as
-one of Dask, which are read with no more than the delimiter. LightGBM learns from the columns behind them,
-cleaned by hand, and searches as in :mod:`workflows.defaults.beside`. All are measured on the same test
-rows. What lies in OUT/records is not measured again.
+processes each in three ways: by the commands ``shard``, ``train`` and ``predict``, as a pandas frame and as a
+Dask frame, read with the delimiter only. LightGBM learns from the cleaned columns and searches as in
+:mod:`workflows.defaults.beside`. All are scored on the same test rows. Records in OUT/records are kept.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ from workflows.tables.typed import LABEL, STYLES, Style, cleaned, customers, wri
 
 Array = NDArray[Any]
 
-_TITLE = "A table as people type it, from the file to predictions"
-_PEER = "LightGBM, cleaned by hand"
-_KNOWN = "the chances that labels were drawn with"
-#: what is asked for: the area under ROC of the peer, and no more than this share less
+_TITLE = "A messy table from the file to predictions"
+_PEER = "LightGBM on cleaned columns"
+_KNOWN = "the true probabilities"
+#: wanted: at least this share of the peer's area under ROC
 _SHARE = 0.98
 _SEEDS = {"train": 0, "test": 1}
 
 
 def by_commands(folder: Path, style: Style, limit: float) -> Array:
-    """Chances of the test rows, by what a user types."""
+    """Return probabilities of the test rows by the commands of a user."""
     data, model, out = (folder / name for name in ("data.zarr", "model", "predictions.csv"))
     train, test = (folder / f"{name}.csv" for name in _SEEDS)
     for words in (
@@ -77,7 +76,7 @@ def by_dask(folder: Path, style: Style, limit: float) -> Array:
 
 
 def by_peer(rows: dict[str, int]) -> Array:
-    """Chances of the test rows by LightGBM, and by hand what the rest does by itself."""
+    """Return probabilities of the test rows by LightGBM on cleaned columns."""
     train, test = (customers(rows[name], seed) for name, seed in _SEEDS.items())
     model = boosted(cleaned(train.frame, train.frame), train.label, 0, is_real=False)
     return model.predict_proba(cleaned(test.frame, train.frame))[:, 1]
@@ -156,18 +155,18 @@ def table(records: Records) -> report.Table:
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option(
-    "--rows", default=200_000, show_default=True, help="To learn from; a quarter as many for the test."
+    "--rows", default=200_000, show_default=True, help="Training rows; there are a quarter as many test rows."
 )
 @click.option("--limit", default=3600.0, show_default=True, help="Seconds of a command, at most.")
-@click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
+@click.option("--note", default="", help="Remark on the machine for the report, such as 'one busy core'.")
 def main(out: Path, rows: int, limit: float, note: str) -> None:
-    """Measure what is missing, and write the report."""
+    """Run missing measurements and write the report."""
     records, sizes = Records(out / "records"), {"train": rows, "test": rows // 4}
     answer(records, list(questions(sizes, out / "files", limit)), 1, click.echo, fresh=True)
     words = (
-        f"{report.made()}{note and f' ({note})'}.\n\n{rows:,} training rows and {rows // 4:,} test rows, of "
-        "which about one in fifty is positive. No option is given beside the target; frames are read with "
-        "the delimiter and the mark of decimals. LightGBM is given numbers and categories."
+        f"{report.made()}{note and f' ({note})'}.\n\n{rows:,} training rows and {rows // 4:,} test "
+        "rows; about one in fifty is positive. No option is given except the target; frames are "
+        "read with the delimiter and the decimal mark. LightGBM gets numbers and categories."
     )
     parts = [(table(records), ()), failed(records)]
     for path in report.write(_TITLE, words, [one for one in parts if one[0].rows], out / "report"):

@@ -1,9 +1,9 @@
-"""A table as people type it: money, percent, dates in several formats, many words for nothing.
+"""Write a messy table: money, percent, dates in several formats, many spellings of missing values.
 
     python -m workflows.tables.typed customers.csv --rows 200000 --style european
 
-writes one as CSV. Its rows are those of :mod:`workflows.defaults.messy` with more columns, and every value is
-written in one of the ways in which people write it; :func:`cleaned` has the numbers behind them.
+writes one as CSV. It has the rows of :mod:`workflows.defaults.messy` and more columns, with every value in
+one of the usual spellings; :func:`cleaned` returns the underlying numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workflows.defaults import messy
 Array = NDArray[Any]
 
 LABEL = messy.LABEL
-#: what is typed for nothing
+#: spellings of a missing value
 NOTHING = ("", "", "NA", "N/A", "n/a", "-", "--", ".", "missing", "unknown", "null", "None", "?", "#N/A")
 _DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d %b %Y", "%B %d, %Y")
 _SENTENCES = ("please call back", "asked about the bill", "moved house", "all is well", "said, wait")
@@ -31,7 +31,7 @@ _DAY = 86_400
 
 @dataclass(frozen=True)
 class Style:
-    """How the people of a country write: fields, decimals, thousands, money and dates of numbers alone."""
+    """The conventions of a country for fields, decimals, thousands, money and numeric dates."""
 
     name: str
     delimiter: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -196,10 +196,24 @@ def tune(
             ]
         kept = SearchFolder(None if folder is None else absolute(folder))
         search = Search(tried, split, method, validation, metric, factor, base.random_state, own, kept)
+        with _as_scoring(scoring):
+            search.metric  # noqa: B018
         ranked = search.run(Where(jobs=jobs, memory_limit=limit))
     best = ranked[0]
     assert best.value is not None
     return Tuned(clone(tried[best.number].estimator), best.settings, search.metric.name, best.value, ranked)
+
+
+@contextmanager
+def _as_scoring(scoring: str | None) -> Iterator[None]:
+    """Name ``scoring`` in the refusal of a metric, if that is how it was given."""
+    try:
+        yield
+    except InputError as error:
+        if scoring is None or error.where != "metric":
+            raise
+        hint = f"{error.hint}; GridSearchCV of scikit-learn takes any score of rows in memory"
+        raise InputError(error.what.replace("metric", "score"), where="scoring", hint=hint) from None
 
 
 def _split_of(task: Any, data: Any, y: Any, sample_weight: Any, groups: Any, stack: ExitStack) -> Split:

@@ -26,6 +26,8 @@ CONTROL = f"""
 label {{ color: var(--quiet); font-size: 13px; }}
 select.bk-input, .bk-btn {{ color: var(--ink) !important; background-color: var(--paper) !important;
   border-color: var(--rule) !important; font-size: 13px !important; }}
+/* the browser's arrow has the colour of the text; Bokeh's is dark on any paper */
+select.bk-input {{ appearance: auto !important; background-image: none !important; }}
 .bk-btn.bk-active {{ border-color: var(--bar) !important; box-shadow: inset 0 -2px var(--bar) !important; }}
 """
 
