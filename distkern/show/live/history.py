@@ -1,4 +1,4 @@
-"""Histories of runs and the current cluster, of bounded size."""
+"""History of the newest run and the current cluster, of bounded size."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ class Timeline:
         ]
 
 
-#: limits: runs, and for each run stages, names of passes, listed events
-MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
+#: most stages, names of passes, listed events
+MOST_STAGES, MOST_PASSES, MOST_NOTES = 1000, 60, 200
 
 
 _ERRORS = ("train_error", "validation_error", "test_error")
@@ -210,7 +210,7 @@ class RunHistory:
     start : the fields of ``run_started``
     state : "running", "finished" or "stopped" (the driver left before the end)
     stages : figures of the finished stages, thinned out beyond :data:`MOST_STAGES`
-    began, heard : time of the first and of the last event, by the driver's clock
+    began, heard : time of the start and of the last event, by the driver's clock
     received : time of the last event, by the scheduler's clock
     squared : whether errors are root mean squares instead of shares of rows
     """
@@ -356,15 +356,15 @@ class RunHistory:
         self._note(event.time, "stopped", f"{event['result']} in stage {event['stage']}")
 
 
-class Histories:
-    """The newest :data:`MOST_RUNS` runs of this scheduler.
+class NewestRun:
+    """The run of this scheduler that began last; messages of earlier runs are ignored.
 
     ``belongs`` tells from a run's facts whether the run is one of this scheduler; others are ignored.
     """
 
     def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
         self._belongs = belongs
-        self.runs: dict[str, RunHistory] = {}
+        self.history: RunHistory | None = None
         self.refused = 0
 
     def add(self, record: Any, received: float) -> None:
@@ -374,9 +374,14 @@ class Histories:
         """
         try:
             facts, events = dict(record["run"]), record["events"]
+            name, began = str(facts["id"]), float(facts["began"])
             if not self._belongs(facts):
                 return
-            run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
+            run = self.history
+            if run is None or run.id != name:
+                if run is not None and began <= run.began:
+                    return
+                run = self.history = RunHistory(facts, began, heard=began)
             for event in events:
                 fields = event["fields"]
                 if not isinstance(fields, Mapping):
@@ -384,22 +389,3 @@ class Histories:
                 run.add(Event(str(event["kind"]), dict(fields), float(event["time"])), received)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             self.refused += 1
-
-    def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
-        run = RunHistory(facts, began, heard=began)
-        self.runs[run.id] = run
-        if len(self.runs) > MOST_RUNS:
-            over = [run.id for run in self.runs.values() if run.state != "running"] or list(self.runs)
-            del self.runs[over[0]]
-        return run
-
-    def of_client(self, client: str) -> RunHistory | None:
-        """Return the newest unfinished run of a client."""
-        for run in reversed(self.runs.values()):
-            if run.state == "running" and run.facts.get("client") == client:
-                return run
-        return None
-
-    def newest_first(self) -> list[RunHistory]:
-        """Return all runs, newest first."""
-        return list(reversed(self.runs.values()))

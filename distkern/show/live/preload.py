@@ -15,7 +15,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import cloudpickle
 
 from distkern.show.live.forward import TOPIC
-from distkern.show.live.history import ClusterView, Histories, RunHistory, WorkerView, engine_key
+from distkern.show.live.history import ClusterView, NewestRun, RunHistory, WorkerView, engine_key
 from distkern.show.live.page import open_page
 
 #: name of the plugin and of the page
@@ -33,14 +33,14 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
     idempotent = True
 
     def __init__(self) -> None:
-        self.histories = Histories(self._belongs)
+        self.newest = NewestRun(self._belongs)
         self._scheduler: Any = None
 
     async def start(self, scheduler: Any) -> None:
         self._scheduler = scheduler
         for received, message in scheduler.get_events(TOPIC):
-            self.histories.add(message, received)
-        serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
+            self.newest.add(message, received)
+        serve(scheduler, functools.partial(open_page, self.newest, self.cluster))
 
     def _belongs(self, facts: Mapping[str, Any]) -> bool:
         """Return whether a run was started on this scheduler, or its client has connected since.
@@ -52,7 +52,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def log_event(self, topic: str, msg: Any) -> None:
         if topic == TOPIC:
-            self.histories.add(msg, time.time())
+            self.newest.add(msg, time.time())
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
         # called for every task of every client: cheap tests first
@@ -63,16 +63,16 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
             run.tasks.finished(key, str(kwargs.get("worker", "")))
 
     def _run_of(self, task: Any) -> RunHistory | None:
-        for client in (task.who_wants or ()) if task is not None else ():
-            run = self.histories.of_client(client.client_key)
-            if run is not None:
-                return run
-        return None
+        """Return the newest run if it is unfinished and its client wants the task."""
+        run, wanted_by = self.newest.history, (task.who_wants or ()) if task is not None else ()
+        if run is None or run.state != "running":
+            return None
+        return run if run.facts.get("client") in {client.client_key for client in wanted_by} else None
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        for run in self.histories.runs.values():
-            if run.facts.get("client") == client:
-                run.stop(time.time())
+        run = self.newest.history
+        if run is not None and run.facts.get("client") == client:
+            run.stop(time.time())
 
     def cluster(self) -> ClusterView:
         """The current workers."""

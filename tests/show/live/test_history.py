@@ -1,4 +1,4 @@
-"""Histories, rates and tasks: complete for a late page, bounded, fast, and deaf to nonsense."""
+"""NewestRun, rates and tasks: complete for a late page, bounded, fast, and deaf to nonsense."""
 
 from itertools import pairwise
 
@@ -15,10 +15,9 @@ from distkern.show.live.history import (
     CELLS,
     FIRST_WIDTH,
     MOST_NOTES,
-    MOST_RUNS,
     MOST_STAGES,
     MOST_WORKERS,
-    Histories,
+    NewestRun,
     Tasks,
     Timeline,
     engine_key,
@@ -27,7 +26,7 @@ from toy import ToySource, add, scaled_sum
 
 
 def histories(*events, **facts):
-    kept = Histories()
+    kept = NewestRun()
     for one in events:
         kept.add({"run": {**FACTS, **facts}, "events": [one]}, received=100.0)
     return kept
@@ -35,7 +34,7 @@ def histories(*events, **facts):
 
 def test_a_run_as_its_events_told_it():
     kept = histories(*whole_run(3))
-    run = kept.runs["one"]
+    run = kept.history
     assert kept.refused == 0
     assert run.state == "finished"
     assert [stage["stage"] for stage in run.stages] == [0, 1, 2, 3]
@@ -51,7 +50,7 @@ def test_a_run_as_its_events_told_it():
 def test_the_pass_under_way():
     started_, *progress, finished = a_pass(10.0, 2)
     kept = histories(started(10.0), started_, *progress[:3])
-    step = kept.runs["one"].step
+    step = kept.history.step
     assert (step.name, step.stage, step.tasks_done, step.tasks, step.rows_done) == ("snapshot", 2, 3, 4, 750)
     assert step.rows_per_second == 250
     assert not step.finished
@@ -62,14 +61,14 @@ def test_the_pass_under_way():
 
 def test_a_page_that_is_opened_late_and_missed_the_start():
     events = list(whole_run(2))[3:]
-    run = histories(*events).runs["one"]
+    run = histories(*events).history
     assert run.state == "finished"
     assert len(run.stages) == 3
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_events_stay_few():
-    kept = Histories()
+    kept = NewestRun()
     count = stage = 0
     now = 0.0
     while count < 100_000:
@@ -77,7 +76,7 @@ def test_a_hundred_thousand_events_stay_few():
         events.append(event("checkpoint_saved", now + 40, stage=stage, path="/m", seconds=0.1))
         kept.add({"run": FACTS, "events": events}, now)
         count, stage, now = count + len(events), stage + 1, now + 40
-    run = kept.runs["one"]
+    run = kept.history
     assert MOST_STAGES / 2 <= len(run.stages) <= MOST_STAGES
     assert run.last["stage"] == stage - 1
     assert len(run.notes) == MOST_NOTES
@@ -90,7 +89,7 @@ def test_thinned_stages_keep_the_first_part_and_the_newest():
     kept = histories(
         *(event("stage_finished", float(s), metrics=metrics(s)) for s in range(2 * MOST_STAGES + 7))
     )
-    stages = [stage["stage"] for stage in kept.runs["one"].stages]
+    stages = [stage["stage"] for stage in kept.history.stages]
     assert stages[-1] == 2 * MOST_STAGES + 6
     assert stages[0] == 0
     assert max(b - a for a, b in pairwise(stages)) < 8
@@ -103,17 +102,17 @@ def test_resumed_lost_workers_and_messages_are_noted():
         event("worker_lost", 2.0, address="tcp://1"),
         event("message", 3.0, text="hear"),
     )
-    notes = [(kind, text) for _, kind, text in kept.runs["one"].notes]
+    notes = [(kind, text) for _, kind, text in kept.history.notes]
     assert notes[1] == ("resumed", "from the checkpoint of stage 3")
     assert notes[2] == ("worker lost", "tcp://1; its tasks run again elsewhere")
     assert notes[3] == ("message", "hear")
 
 
 def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
-    unfinished = histories(*whole_run(1, finished=False)).runs["one"]
+    unfinished = histories(*whole_run(1, finished=False)).history
     unfinished.stop(9.0)
     assert unfinished.state == "stopped"
-    finished = histories(*whole_run(1)).runs["one"]
+    finished = histories(*whole_run(1)).history
     finished.stop(9.0)
     assert finished.state == "finished"
 
@@ -126,7 +125,7 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
         {},
         {"run": FACTS},
         {"run": {}, "events": [started()]},
-        {"run": FACTS, "events": []},
+        {"run": {"id": "one"}, "events": [started()]},
         {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": {}}]},
         {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": None}]},
         {"run": FACTS, "events": [{"kind": "stage_finished", "time": "x", "fields": {}}]},
@@ -134,43 +133,41 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
     ],
 )
 def test_records_of_another_form_are_counted_and_ignored(record):
-    kept = Histories()
+    kept = NewestRun()
     kept.add(record, 0.0)
     assert kept.refused == 1
     kept.add({"run": FACTS, "events": [started()]}, 0.0)
-    assert kept.runs["one"].state == "running"
+    assert kept.history.state == "running"
 
 
 def test_kinds_of_a_newer_version_are_passed_over():
     kept = histories(started(), event("eclipse", 5.0, depth=1))
     assert kept.refused == 0
-    assert kept.runs["one"].heard == 5.0
+    assert kept.history.heard == 5.0
 
 
-def test_runs_are_bounded_and_running_ones_are_kept():
-    kept = Histories()
-    kept.add({"run": {**FACTS, "id": "long"}, "events": [started()]}, 0.0)
-    for number in range(2 * MOST_RUNS):
-        kept.add({"run": {**FACTS, "id": str(number)}, "events": list(whole_run(1))}, 0.0)
-    assert len(kept.runs) == MOST_RUNS
-    assert "long" in kept.runs
-    assert kept.newest_first()[0].id == str(2 * MOST_RUNS - 1)
-    assert kept.of_client("Client-1") is kept.runs["long"]
-    assert kept.of_client("another") is None
+def test_a_run_that_began_later_takes_the_place_of_the_one_before():
+    kept = histories(*whole_run(1))
+    newer = {**FACTS, "id": "two", "began": 1.0}
+    kept.add({"run": newer, "events": [started()]}, 0.0)
+    assert (kept.history.id, kept.history.stages) == ("two", [])
+    kept.add({"run": FACTS, "events": list(whole_run(1))}, 0.0)
+    assert (kept.history.id, kept.history.stages, kept.refused) == ("two", [], 0)
 
 
 def test_passes_of_a_resumed_run_say_since_when():
-    (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).runs["one"].passes.totals
+    (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).history.passes.totals
     assert total.since == 2
 
 
 def test_seconds_of_a_resumed_run_are_of_all_its_tries():
     begun = [started(100.0, resumed_from=2), *a_pass(100.0, 3)]
-    assert histories(*begun).runs["one"].seconds == 4.0
-    kept = histories(*begun, event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0)))
-    assert kept.runs["one"].seconds == 754.0
+    assert histories(*begun, began=100.0).history.seconds == 4.0
+    resumed = event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0))
+    kept = histories(*begun, resumed, began=100.0)
+    assert kept.history.seconds == 754.0
     kept.add({"run": FACTS, "events": list(a_pass(104.0, 4))}, 0.0)
-    assert kept.runs["one"].seconds == 758.0
+    assert kept.history.seconds == 758.0
 
 
 @given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 1e6)), min_size=1, max_size=40))

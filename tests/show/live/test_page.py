@@ -5,7 +5,7 @@ from bokeh.document import Document
 from bokeh.document.models import DocumentModelManager
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.show.live.history import ClusterView, Histories, WorkerView
+from distkern.show.live.history import ClusterView, NewestRun, WorkerView
 from distkern.show.live.page import Page, open_page
 from distkern.show.style import STYLES
 
@@ -20,17 +20,14 @@ def cluster():
 
 
 def histories(**more):
-    kept = Histories()
+    kept = NewestRun()
     kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))}, 0.0)
-    other = {**FACTS, "id": "two", "algorithm": "simba", "out": "/models/<n>", "client": "Client-2"}
-    kept.add({"run": other, "events": [*whole_run(2), *a_pass(99.0, 3)][:-1]}, 0.0)
     return kept
 
 
-def page(kept, run=""):
+def page(kept):
     document = Document()
     made = Page(kept, cluster, document)
-    made._run.value = run
     made.update()
     return made, document
 
@@ -44,7 +41,7 @@ def curves(made, name):
 
 
 def test_an_empty_page_says_what_to_do():
-    made, document = page(Histories())
+    made, document = page(NewestRun())
     assert "distkern train" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
     assert "tcp://scheduler:8786: 2 workers, 2 threads" in text(document, "cluster")
@@ -61,25 +58,22 @@ def test_the_document_is_searched_for_models_a_few_times(monkeypatch):
     assert 1 <= len(searches) <= 4
 
 
-def test_the_newest_run_is_shown_until_the_reader_chooses():
+def test_the_newest_run_is_shown():
     kept = histories()
     made, document = page(kept)
-    assert [choice for choice, _ in made._run.options] == ["", "two", "one"]
-    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0]]
-    assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
-    made._run.value = "one"
-    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
-    kept.add({"run": {**FACTS, "id": "three"}, "events": [started()]}, 1.0)
-    made.update()
+    assert "csvrg on digits.zarr to m" in text(document, "now")
     assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
     made._over.active = 1
     assert curves(made, "objective")["xs"] == [[1.0, 4.0, 7.0, 10.0]]
-    made._run.value = ""
+    newer = {**FACTS, "id": "two", "began": 1.0, "algorithm": "simba", "out": "/models/<n>"}
+    kept.add({"run": newer, "events": [started()]}, 1.0)
+    made.update()
+    assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
 
 
 def test_a_run_has_the_report_s_colours():
-    made, document = page(histories(), "one")
+    made, document = page(histories())
     for name, kinds in (("error", ("train", "test")), ("memory", ("worker", "driver"))):
         assert curves(made, name)["colour"] == [STYLES[kind].colour for kind in kinds]
         assert set(made._figures[name]._points.data["marker"]) == {STYLES[kind].marker for kind in kinds}
@@ -87,7 +81,7 @@ def test_a_run_has_the_report_s_colours():
 
 
 def test_the_error_of_no_model_is_not_shown():
-    kept = Histories()
+    kept = NewestRun()
     stages = [metrics(0), metrics(1, model_size=0), metrics(2), metrics(3)]
     events = [event("stage_finished", float(s["stage"]), metrics=s) for s in stages]
     kept.add({"run": FACTS, "events": [started(), *events[:2]]}, 0.0)
@@ -101,7 +95,7 @@ def test_the_error_of_no_model_is_not_shown():
 
 
 def test_memory_against_limit_and_plan():
-    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28), "one")
+    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28))
     drawn = curves(made, "memory")
     assert drawn["dash"] == ["solid", "dashed", "dotted", "dotted"]
     assert drawn["ys"][2] == [2**29] * 2
@@ -109,7 +103,7 @@ def test_memory_against_limit_and_plan():
 
 
 def test_the_solver_s_own_figures_can_be_chosen():
-    kept = Histories()
+    kept = NewestRun()
     events = [event("stage_finished", float(s), metrics=metrics(s, margin=0.1 * s)) for s in range(3)]
     kept.add({"run": FACTS, "events": [started(), *events]}, 0.0)
     made, _ = page(kept)
@@ -119,7 +113,7 @@ def test_the_solver_s_own_figures_can_be_chosen():
 
 
 def test_errors_of_real_targets_are_roots_and_not_percent():
-    kept = Histories()
+    kept = NewestRun()
     last = metrics(1, train_error=0.09, test_error=0.16, error="mean squared error")
     kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
     made, document = page(kept)
@@ -130,11 +124,11 @@ def test_errors_of_real_targets_are_roots_and_not_percent():
 
 def test_progress_workers_waiting_and_events():
     kept = histories()
-    run = kept.runs["one"]
+    run = kept.history
     kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
     for number, worker in ((0, "tcp://a:1"), (1, "tcp://a:1"), (2, "tcp://b:2")):
         run.tasks.finished(("distkern-snapshot-00-map", number), worker)
-    _, document = page(kept, "one")
+    _, document = page(kept)
     now = text(document, "now")
     assert "stage 4: snapshot" in now
     assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s<" in now
@@ -148,16 +142,16 @@ def test_progress_workers_waiting_and_events():
 
 def test_rounds_have_no_tasks_to_count():
     kept = histories()
-    run = kept.runs["one"]
+    run = kept.history
     run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
     begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0, "unit": "rounds"}
     kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
-    _, document = page(kept, "one")
+    _, document = page(kept)
     assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
     assert "rounds have no tasks" in text(document, "workers")
     assert "0 of 2 rounds" in text(document, "now")
     kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
-    _, document = page(kept, "one")
+    _, document = page(kept)
     assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
 
 
@@ -171,9 +165,9 @@ def test_nothing_is_sent_where_nothing_changed():
 
 
 def test_names_cannot_smuggle_in_html():
-    kept = Histories()
+    kept = NewestRun()
     evil = '<img src=x onerror="alert(1)">'
-    facts = {"id": evil, "algorithm": evil, "data": evil, "out": evil}
+    facts = {"id": evil, "began": 0.0, "algorithm": evil, "data": evil, "out": evil}
     events = [
         started(),
         *a_pass(0.0, 1, name=evil),
