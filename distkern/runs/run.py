@@ -18,17 +18,11 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import fitted, needed_bytes, plan_run
+from distkern.engine.plan import fitted, needed_bytes
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
-from distkern.runs.evaluation import (
-    Evaluation,
-    evaluate_split,
-    evaluation_passes,
-    future_evaluation,
-    measuring_passes,
-)
+from distkern.runs.evaluation import Evaluation, evaluate_split, evaluation_passes, future_evaluation
 from distkern.runs.fitting import RunPlace, run
 from distkern.runs.folder import (
     check_folder,
@@ -39,7 +33,6 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
-from distkern.runs.importance import ExplanationEffort, excess, sampling
 from distkern.runs.learned import GivenTraining, split_to_learn
 from distkern.runs.limits import (
     advice_on,
@@ -55,8 +48,6 @@ from distkern.runs.persistence import read_model, save_model
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.updating import UpdateRecipe
 from distkern.show import metrics
-from distkern.show.explanation import NOT_MEASURED
-from distkern.solvers.base import AbstractSolver, Outline, Problem
 
 #: an option whose number is searched, and its default
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
@@ -109,18 +100,15 @@ def plan(
     memory_limit: int | None = None,
     dashboard: bool = False,
     evaluated: bool = False,
-    importances: bool = False,
 ) -> Plan:
     """Return passes, bytes and peaks of memory of a training run; nothing is started.
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. With
-    ``evaluated`` the finished model is evaluated on the test rows, and with ``importances`` its importances
-    are measured.
+    ``evaluated`` the finished model is evaluated on the test rows.
     """
     recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
-    more = {"evaluated": evaluated, "importances": importances}
-    return plan_on(machine, recipe, source, test, memory_limit, **more)
+    return plan_on(machine, recipe, source, test, memory_limit, evaluated=evaluated)
 
 
 def plan_on(
@@ -132,7 +120,6 @@ def plan_on(
     *,
     choosing: int | None = None,
     evaluated: bool = False,
-    importances: bool = False,
 ) -> Plan:
     """Plan a run on a known machine; ``given`` is the requested part of its limit.
 
@@ -153,13 +140,6 @@ def plan_on(
     last = future_evaluation(solver, problem, test, "test") if evaluated and test is not None else []
     parts, used = fitted(outlines, extents, machine, [*after, *last])
     saved, machine = savings(machine, used), used
-    measures = importances and recipe.task != "none"
-    wanted = _importances(solver, problem, source if test is None else test) if measures else []
-    if wanted:
-        plans = plan_run(outlines, extents, machine, [*after, *wanted, *last])
-        reason = excess(plans[len(outlines) + len(after) :][: len(wanted)], machine)
-        saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
-        parts, after = (parts, after) if reason else (plans, [*after, *wanted])
     outlines += [*after, *last]
     passes = [
         PlannedPass(
@@ -196,15 +176,6 @@ def plan_on(
         recipe,
         saved,
     )
-
-
-def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
-    """Return the pass that measures importances, before there is a model."""
-    how = ExplanationEffort(problem.seed)
-    measuring = measuring_passes(solver, problem, (how.n_drawn(split),))
-    if not measuring:
-        return []
-    return [Outline(sampling(split, split.name, how, measuring[-1].cost, problem.n_outputs))]
 
 
 def _fits(machine: Machine, recipe: Recipe, source: Split, has_test: bool) -> bool:
@@ -304,8 +275,10 @@ def train(
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
-        more = {"evaluated": finished is not None, "importances": trained is not None}
-        planned.append(plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, **more))
+        evaluated = finished is not None
+        planned.append(
+            plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, evaluated=evaluated)
+        )
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine
