@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from distkern.core.common_parameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD
 from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.parameters import Parameter
@@ -39,7 +40,7 @@ from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.refusals import refuse_lazy
 from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
+from distkern.solvers.hyperparameters import loss_for
 
 if TYPE_CHECKING:
     from distkern.show.explanation import Explanation

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core import blas
+from distkern.core.common_parameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 from distkern.core.parameters import AUTO
 from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
@@ -18,7 +19,6 @@ from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.cells import Cells
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 
 if TYPE_CHECKING:
     from distkern.choose.folds import TriedMachine

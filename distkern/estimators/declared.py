@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MethodType
 from typing import Any, ClassVar, TypeVar
 
+from distkern.core.common_parameters import RANDOM_STATE, SCALE
 from distkern.core.errors import unknown_name
 from distkern.core.parameters import AUTO, Parameter
 from distkern.model.columns import Columns
@@ -20,7 +21,7 @@ from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same
 from distkern.model.value import FittedModel
 from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import hyperparameters_of
 
 #: annotation -> type in docstrings
 _TYPES = {"NDArray": "ndarray", "Mapping": "dict", "Floats": "ndarray", "Any": "object"}

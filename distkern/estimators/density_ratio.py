@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
+from distkern.core.common_parameters import RANDOM_STATE, SCALE
 from distkern.core.errors import InputError, invalid_value
 from distkern.core.names import plain_labels
 from distkern.core.targets import plain_targets
@@ -23,7 +24,6 @@ from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
 from distkern.runs.sources import JoinedRows
 from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 
 def are_samples(X: Any, y: Any) -> bool:

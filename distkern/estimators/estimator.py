@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from distkern.core.common_parameters import DTYPE, THRESHOLD
 from distkern.core.errors import InputError
 from distkern.core.python_words import in_python, warn
 from distkern.data.scaling import Scaling
@@ -31,7 +32,6 @@ from distkern.estimators.declared import HyperparameterMixin
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.given import described, rows_for
-from distkern.solvers.hyperparameters import DTYPE, THRESHOLD
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Split

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from distkern.core.common_parameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.features import SIMBAModel
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.solvers.simba import SIMBA
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from distkern.core.common_parameters import METRIC, SCALE
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, Parameter, declared
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss
-from distkern.solvers.hyperparameters import METRIC, SCALE
 
 
 @dataclass(frozen=True)
