@@ -1,6 +1,6 @@
 """Classifiers and regressors: the base classes of the estimators by the kind of their targets.
 
-A line such as ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` makes an estimator with the
+A line such as ``class SVRGClassifier(AbstractExplicitClassifier, solver="svrg")`` makes an estimator with the
 solver's name and hyperparameters. A class that derives directly from :class:`AbstractClassifier` or
 :class:`AbstractRegressor` must give:
 
@@ -39,11 +39,10 @@ from distkern.model.features import ExplicitModel
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.refusals import refuse_lazy
-from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import loss_for
 
 if TYPE_CHECKING:
     from distkern.show.explanation import Explanation
+    from distkern.solvers.base import AbstractSolver
 
 
 class Explainable:
@@ -137,6 +136,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     @classmethod
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
+        from distkern.solvers.hyperparameters import loss_for
+
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("binary", "classes"), loss.default)}
 
@@ -281,11 +282,13 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
     }
 
     @classmethod
-    def name_with(cls, solver: type[AbstractSolver[Any]]) -> str:
-        return f"{solver.name}_regressor"
+    def name_with(cls, solver: str) -> str:
+        return f"{solver}_regressor"
 
     @classmethod
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
+        from distkern.solvers.hyperparameters import loss_for
+
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("real",), "square")}
 

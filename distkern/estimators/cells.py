@@ -118,7 +118,7 @@ class AbstractCells(AbstractEstimator):
         return model
 
 
-class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
+class CellClassifier(AbstractCells, AbstractClassifier, solver="cells"):
     """Exact kernel machines in cells of the input, with several classes by one-vs-rest.
 
     The rows are divided into cells of at most ``max_cell_rows`` rows. The machine of a cell minimises 1/2
@@ -147,7 +147,7 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
     }
 
 
-class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
+class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver="cells"):
     """Exact kernel machines in cells of the input, for real targets.
 
     f = target_center_ + target_scale_ g, where g minimises the objective of :class:`CellClassifier`.

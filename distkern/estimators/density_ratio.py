@@ -23,7 +23,6 @@ from distkern.model.random import RatioModel
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
 from distkern.runs.sources import JoinedRows
-from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
 
 
 def are_samples(X: Any, y: Any) -> bool:
@@ -180,7 +179,7 @@ class RatioRecipe(Recipe):
         return weights
 
 
-class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
+class DSGDensityRatio(AbstractClassifier, solver="dsg_density_ratio"):
     """Estimate f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014,
     Section 4).
 

@@ -23,7 +23,7 @@ from distkern.model.random import RandomModel
 from distkern.model.value import FittedModel
 from distkern.show.history import History
 from distkern.solvers.base import Problem
-from distkern.solvers.dsg import DSG, ContinuedDSG
+from distkern.solvers.dsg import ContinuedDSG
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class AbstractBatchLearner(AbstractEstimator):
         return self
 
 
-class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
+class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver="dsg"):
     """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space. Each step draws a batch
@@ -221,7 +221,7 @@ class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
         return self._continue(RowBatch(batch.columns, rows, codes, weights, known, factors))
 
 
-class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver=DSG):
+class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver="dsg"):
     """Kernel regressor by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

@@ -63,7 +63,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             Naming a hyperparameter and its range, or the setting that would give it an effect.
         """
         values = {name: getattr(self, name) for name in self.hyperparameters}
-        return Settings.of(self.hyperparameters, values, self.solver_type, self.left_open)
+        return Settings.of(self.hyperparameters, values, self.solver_type(), self.left_open)
 
     def recipe(self) -> Recipe:
         """Return what a run learns by; raises as :meth:`check_parameters`."""

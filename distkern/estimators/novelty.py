@@ -42,7 +42,7 @@ _CHOICES = {
 }
 
 
-class DSGNoveltyDetector(OutlierMixin, AbstractEstimator, solver=DSGNovelty):  # type: ignore[misc]
+class DSGNoveltyDetector(OutlierMixin, AbstractEstimator, solver="dsg_novelty"):  # type: ignore[misc]
     """Novelty detector by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as

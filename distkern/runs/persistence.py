@@ -215,9 +215,9 @@ def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
         raise ValueError(f"unknown hyperparameter {sorted(unknown)[0]!r}")
     values = {name: params.get(name, one.default) for name, one in kind.hyperparameters.items()}
     try:
-        settings = Settings.of(kind.hyperparameters, values, kind.solver_type, kind.left_open)
+        settings = Settings.of(kind.hyperparameters, values, kind.solver_type(), kind.left_open)
         settings.row_scale()
-        if kind.solver_type is not None:
+        if settings.solver is not None:
             kind.kind.solver_of(settings, kind.kind.risk_of(settings))
     except InputError as error:
         raise ValueError(str(error)) from None

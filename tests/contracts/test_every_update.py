@@ -23,7 +23,7 @@ from runs import begun, evaluate_split, train
 from small import each, slow_but, small, taken
 
 ALGORITHMS = algorithms()
-OWN = {name: kind.solver_type for name, kind in ALGORITHMS.items() if not name.startswith("auto")}
+OWN = {name: kind.solver_type() for name, kind in ALGORITHMS.items() if not name.startswith("auto")}
 #: Newton's depends on its settings
 RULES = {name: solver.updates for name, solver in OWN.items() if isinstance(solver.updates, UpdateRule)}
 UPDATED = [name for name in OWN if name not in RULES or not RULES[name].refusal]
