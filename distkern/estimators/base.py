@@ -240,6 +240,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         return classes
 
     def _has_probabilities(self) -> bool:
+        if self._model is not None and self._model.chances is not None:
+            return True
         loss = self.kind.loss_of(super()._settings())
         if getattr(self, "probability", False) or loss.has_probabilities:
             return True

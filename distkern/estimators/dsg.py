@@ -93,7 +93,7 @@ class AbstractBatchLearner(AbstractEstimator):
         from distkern.runs.updating import further_of
 
         known, before, earlier = self._model, None, SavedForUpdate()
-        settings = self._settings() if known is None else known.settings
+        settings = self._settings() if known is None else known.settings.cleaned
         if known is not None:
             assert isinstance(known, RandomModel)
             earlier = further_of(known)

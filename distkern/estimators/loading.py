@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from distkern.core.common_parameters import DTYPE
 from distkern.core.python_words import in_python
 from distkern.data.store.places import Location
 from distkern.model.value import FittedModel
@@ -46,6 +47,7 @@ def estimator_of(model: FittedModel) -> Any:
     """Return the estimator of a fitted model."""
     kind = algorithm(model.saved_name)
     assert kind is not None, "an estimator made the model"
-    estimator = kind(**model.saved_params)
-    estimator._model = model
+    # its constructor would import the solver
+    estimator = object.__new__(kind)
+    vars(estimator).update({"dtype": DTYPE.default, **model.saved_params}, _model=model)
     return estimator

@@ -99,7 +99,7 @@ class CellModel(FittedModel):
         return {"parts": HeldParts(tuple(store.load(number) for number in range(len(state.machines))))}
 
     def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
-        solver = self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
+        solver = self.solver_of(self.settings.cleaned, self.risk_of(self.settings, max(self.n_outputs, 2)))
         return CellBasis(
             self.places,
             solver.settings(solver.risk, self.settled),

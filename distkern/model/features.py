@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,10 +21,12 @@ from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss
 from distkern.model.fields import fitted
-from distkern.model.settings import Settings
+from distkern.model.settings import AbstractSettings, Settings
 from distkern.model.value import FittedModel
-from distkern.solvers.base import PreviousModel, Problem
-from distkern.solvers.risk import Risk
+
+if TYPE_CHECKING:
+    from distkern.solvers.base import Problem
+    from distkern.solvers.risk import Risk
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,6 +48,8 @@ class GammaModel(FittedModel):
     def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         if solver.updates.refusal:
             return super().continued(solver, problem, update_run)
+        from distkern.solvers.base import PreviousModel
+
         own = dict(update_run.further.solver_state)
         coefficients = own.pop("coefficients", None)
         if coefficients is None:
@@ -66,7 +70,7 @@ class FeatureModel(GammaModel):
     )
 
     @classmethod
-    def features_of(cls, settings: Settings) -> AbstractFeatures:
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
         """Return the features before any row is read.
 
         Raises
@@ -126,11 +130,13 @@ class ExplicitModel(FeatureModel):
         return settings, solver, replace(problem, notes=(*problem.notes, *solver.notes(problem)))
 
     @classmethod
-    def features_of(cls, settings: Settings) -> AbstractFeatures:
-        choice, solver = super().features_of(settings), settings.solver
-        if solver is None or not solver.makes_blocks:
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
+        choice = super().features_of(settings)
+        if not settings.has("block_size"):
             return choice
-        return choice.in_blocks(settings.value("block_size"))
+        solver = settings.cleaned.solver
+        makes_blocks = solver is not None and solver.makes_blocks
+        return choice.in_blocks(settings.value("block_size")) if makes_blocks else choice
 
     @classmethod
     def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
@@ -141,7 +147,7 @@ class ExplicitModel(FeatureModel):
 
     @cached_property
     def _solver(self) -> Any:
-        return self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
+        return self.solver_of(self.settings.cleaned, self.risk_of(self.settings, max(self.n_outputs, 2)))
 
     def own_coefficients(self) -> NDArray[np.float64]:
         center, scale = self.unit
@@ -261,17 +267,19 @@ class SIMBAModel(FeatureModel):
     """A model found by SIMBA; its objective is the mean weighted hinge loss, summed over the outputs."""
 
     @classmethod
-    def loss_of(cls, settings: Settings) -> AbstractLoss:
+    def loss_of(cls, settings: AbstractSettings) -> AbstractLoss:
         return find_loss("hinge")()
 
     @classmethod
     def risk_of(
         cls,
-        settings: Settings,
+        settings: AbstractSettings,
         n_classes: int = 2,
         class_weights: NDArray[np.float64] | None = None,
         mean_weight: float = 1.0,
     ) -> Risk:
+        from distkern.solvers.risk import Risk
+
         return Risk(cls.loss_of(settings), 1, class_weights, mean_weight)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from distkern.maths.features import AbstractFeatures
 from distkern.model.features import ExplicitModel
 from distkern.model.fields import fitted
-from distkern.model.settings import Settings
-from distkern.passes import Extent
-from distkern.solvers.base import Problem
-from distkern.solvers.newton import Newton
+from distkern.model.settings import AbstractSettings, Settings
+
+if TYPE_CHECKING:
+    from distkern.solvers.base import Problem
+    from distkern.solvers.newton import Newton
 
 _SPOKEN = "conjugate gradients over passes"
 #: most features of a matrix without a memory limit: a larger one takes over 512 MiB and minutes to factor
@@ -32,7 +33,7 @@ class NewtonModel(ExplicitModel):
     )
 
     @classmethod
-    def features_of(cls, settings: Settings) -> AbstractFeatures:
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
         return super().features_of(settings).spanning()
 
     @classmethod
@@ -67,9 +68,9 @@ def fitting_in_memory(solver: Newton, problem: Problem) -> Newton:
     Matrices must fit a process that does everything; without a memory limit they have at most 8,192 features.
     If neither matrices nor products fit, workers and driver are counted separately.
     """
-
-    # a loaded model predicts without this import
+    # a loaded model predicts without these imports
     from distkern.engine.plan import bytes_alone
+    from distkern.passes import Extent
 
     limit = solver.memory_limit
     if solver.hessian != "auto" or solver.features.needs_matrix:

@@ -7,11 +7,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.common_parameters import THRESHOLD
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.names import code_of, date_text, plain_labels
 from distkern.core.version import __version__
@@ -23,7 +25,7 @@ from distkern.data.table import Table
 from distkern.engine.events import check_line
 from distkern.model.columns import Columns
 from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
-from distkern.model.settings import ChosenBy, Settings
+from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
 from distkern.show.explanation import Explanation
 from distkern.show.history import History
@@ -165,7 +167,7 @@ def _restored(
         held_out = None if held_out is None else (held_out[0], held_out[1])
         own = str(by["because"]), dict(by["params"]), held_out
         chosen = ChosenBy(kind.name, params, kind.__name__, *own)
-        _cleaned(kind, params)
+        _cleaned(kind.name, params, {})
         outer, kind = kind, algorithm(f"{by['name']}{'_regressor' if kind.task == 'regression' else ''}")
         if kind is None:
             raise ValueError(f"unknown algorithm {by['name']!r}")
@@ -185,7 +187,16 @@ def _restored(
         scaling=described.scaling,
         dtype=None if described.dtype is None else np.dtype(described.dtype),
     )
-    settings = _cleaned(kind, params).finding(described.found)
+    settings: AbstractSettings
+    if chosen is None and facts["distkern-version"] == __version__:
+        # checked before they were written, and predictions need no solver
+        clean = partial(_cleaned, kind.name, params, described.found)
+        fitted_gamma = {name: facts[name] for name in ("gamma",) if name in facts}
+        settings = StoredSettings(params | fitted_gamma, described.found, clean)
+        THRESHOLD.clean("threshold", params.get("threshold"))
+    else:
+        params = kind().stored_params() | params
+        settings = _cleaned(kind.name, params, described.found)
     known = {
         "name": kind.name,
         "task": kind.task,
@@ -208,8 +219,12 @@ def _restored(
     return found
 
 
-def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
-    """Return the settings of stored hyperparameters; ValueError if they are invalid."""
+def _cleaned(name: str, params: dict[str, Any], found: Mapping[str, Any]) -> Settings:
+    """Return the settings of an algorithm's stored hyperparameters; ValueError if they are invalid."""
+    from distkern.runs.algorithms import algorithm
+
+    kind = algorithm(name)
+    assert kind is not None, "it is known"
     unknown = params.keys() - kind.hyperparameters.keys()
     if unknown:
         raise ValueError(f"unknown hyperparameter {sorted(unknown)[0]!r}")
@@ -221,7 +236,7 @@ def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
             kind.kind.solver_of(settings, kind.kind.risk_of(settings))
     except InputError as error:
         raise ValueError(str(error)) from None
-    return settings
+    return settings.finding(found)
 
 
 def read_description(folder: Place) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRe
 
 def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
     """Return whether an update reads the old rows again; :class:`InputError` if there are no updates."""
-    rule = model.solver_of(model.settings, model.risk_of(model.settings)).updates
+    rule = model.solver_of(model.settings.cleaned, model.risk_of(model.settings)).updates
     if rule.refusal:
         raise cannot_go_on(model.name, rule.refusal)
     return rule.needs_old(further.solver_state)
@@ -202,7 +202,7 @@ def _recipe(
     update_run = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
     # the held-out score belongs to the previous machine
     chosen = None if model.chosen is None else replace(model.chosen, held_out=None)
-    own = model.name, model.columns.estimator, model.task, type(model), model.settings, model.params
+    own = model.name, model.columns.estimator, model.task, type(model), model.settings.cleaned, model.params
     return UpdateRecipe(*own, chosen, model=model, update_run=update_run)
 
 
