@@ -31,7 +31,6 @@ from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.parameters import Parameter
 from distkern.core.python_words import in_python
-from distkern.core.targets import plain_targets
 from distkern.estimators.declared import available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.losses import find_loss
@@ -172,6 +171,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             self._check_known(classes)
             return self.update(X, y, sample_weight)
         if classes is not None:
+            from distkern.core.targets import plain_targets
+
             labels = column_or_1d(plain_targets(y))
             if sample_weight is not None:
                 check_consistent_length(labels, sample_weight)
@@ -195,6 +196,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     def _check_known(self, classes: Any) -> None:
         """Refuse ``classes`` of a later batch that differ from the model's."""
+        from distkern.core.targets import plain_targets
+
         if classes is not None and not np.array_equal(
             np.unique(plain_targets(classes, "classes")), self._classes()
         ):

@@ -13,7 +13,7 @@ from distkern.core.common_parameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOL
 from distkern.core.parameters import AUTO
 from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.losses.base import AbstractDualLoss
 from distkern.model.cells import CellModel
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe

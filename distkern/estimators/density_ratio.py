@@ -14,10 +14,10 @@ from distkern.core.common_parameters import RANDOM_STATE, SCALE
 from distkern.core.errors import InputError, invalid_value
 from distkern.core.names import plain_labels
 from distkern.core.targets import plain_targets
-from distkern.core.types import Block
+from distkern.core.types import Block, is_dask
 from distkern.data.dataset import Dataset, Split
 from distkern.data.table import are_alike
-from distkern.engine.dask.arrays import in_turn, is_dask
+from distkern.engine.dask.arrays import in_turn
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.random import RatioModel
 from distkern.runs.data import TrainingData

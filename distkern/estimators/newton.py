@@ -6,7 +6,7 @@ from typing import Any
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.model.newton import NewtonModel
+from distkern.model.features import NewtonModel
 
 
 class AbstractNewton(AbstractEstimator):

@@ -20,10 +20,10 @@ from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, Parameter, Whole
 from distkern.core.python_words import in_python
 from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked, stacked
-from distkern.core.types import Floats
+from distkern.core.types import Floats, is_dask
 from distkern.data.dataset import Dataset, Split
 from distkern.data.preparation import Preparation
-from distkern.engine.dask.arrays import as_array, is_dask
+from distkern.engine.dask.arrays import as_array
 from distkern.estimators.declared import HyperparameterMixin
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.kernel_choice import GAMMA, a_kernel

@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.text import in_bytes
 from distkern.core.types import Floats
 from distkern.data.preparation import Preparation
 from distkern.data.store.places import Place
@@ -45,13 +44,13 @@ from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, re
 from distkern.model.further import SavedForUpdate, StoredForUpdate
 from distkern.model.prediction import answer_of, predict_rows, rearranged, unweighted
 from distkern.model.settings import AbstractSettings, ChosenBy, SavedAs, Settings
-from distkern.show.explanation import Explanation
-from distkern.show.history import History
 
 if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace
     from distkern.maths.features import AbstractFeatures
     from distkern.maths.maps.mapping import RowMap
+    from distkern.show.explanation import Explanation
+    from distkern.show.history import History
     from distkern.solvers.base import AbstractSolver, Problem
     from distkern.solvers.risk import Risk
 
@@ -477,6 +476,8 @@ class FittedModel(SavedAs, ABC):
         }
         n_bytes = sum(one.n_bytes for one in stored.values())
         if n_bytes > MOST_PICKLED:
+            from distkern.core.text import in_bytes
+
             raise InputError(
                 f"a pickle would hold {in_bytes(n_bytes)} of the model's folder, and holds at most "
                 f"{in_bytes(MOST_PICKLED)}",

@@ -20,14 +20,13 @@ from distkern.core.version import __version__
 from distkern.data.scaling import Scaling
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
 from distkern.data.store.description import as_read, fingerprint
+from distkern.data.store.description import described as described_as
 from distkern.data.store.places import Location, Place, absolute, remove_tree
-from distkern.data.table import Table
 from distkern.engine.events import check_line
 from distkern.model.columns import Columns
 from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
 from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
-from distkern.show.explanation import Explanation
 from distkern.show.history import History
 
 #: attempts to read a model that others replace meanwhile
@@ -175,18 +174,13 @@ def _restored(
         params = (
             {name: one.default for name, one in kind.hyperparameters.items()} | shared | dict(chosen.settings)
         )
-    table = described.table
-    names = None if described.feature_names is None else np.asarray(described.feature_names, dtype=object)
-    columns = Columns(
-        estimator=kind.__name__ if chosen is None else outer.__name__,
-        n_features_in=described.n_features if table is None else len(table.columns),
-        feature_names_in=names,
-        table=table,
-        target_name=described.target_name,
-        zero_based=described.zero_based,
-        scaling=described.scaling,
-        dtype=None if described.dtype is None else np.dtype(described.dtype),
-    )
+    columns = _columns(described, kind.__name__ if chosen is None else outer.__name__)
+    importances = None
+    if described.importances is not None:
+        # imported here, as in _columns: most models have none
+        from distkern.show.explanation import Explanation
+
+        importances = described_as(Explanation, described.importances)
     settings: AbstractSettings
     if chosen is None and facts["distkern-version"] == __version__:
         # checked before they were written, and predictions need no solver
@@ -206,7 +200,7 @@ def _restored(
         "classes": classes,
         "n_iter": described.n_iter,
         "history": History(described.history),
-        "importances": described.importances,
+        "importances": importances,
         "ended": described.ended,
         "updates": tuple(facts.get("updates", ())),
         "mean_weight": described.mean_weight,
@@ -217,6 +211,33 @@ def _restored(
     }
     found: FittedModel = kind.kind.read(known, arrays, facts, where)
     return found
+
+
+def _columns(described: ModelFacts, estimator: str) -> Columns:
+    """Return the columns of a stored model; ValueError if they contradict each other."""
+    table, n_columns = None, described.n_features
+    if described.table is not None:
+        from distkern.data.table import Table
+
+        table = described_as(Table, described.table)
+        n_columns = len(table.columns)
+        if table.n_features != described.n_features:
+            raise ValueError(f"a table of {table.n_features} features for {described.n_features}")
+    n_names = n_columns if described.feature_names is None else len(described.feature_names)
+    if described.n_features < 1 or n_names != n_columns:
+        raise ValueError(f"{n_names} names for {n_columns} columns of {described.n_features} features")
+    return Columns(
+        estimator=estimator,
+        n_features_in=n_columns,
+        feature_names_in=None
+        if described.feature_names is None
+        else np.asarray(described.feature_names, dtype=object),
+        table=table,
+        target_name=described.target_name,
+        zero_based=described.zero_based,
+        scaling=described.scaling,
+        dtype=None if described.dtype is None else np.dtype(described.dtype),
+    )
 
 
 def _cleaned(name: str, params: dict[str, Any], found: Mapping[str, Any]) -> Settings:
@@ -364,21 +385,15 @@ class ModelFacts:
     target_name: str | None = None
     ended: str | None = None
     found: dict[str, Any] = field(default_factory=dict)
-    table: Table | None = None
+    table: dict[str, Any] | None = None
     zero_based: bool | None = None
     dtype: Literal["float32", "float64"] | None = None
-    importances: Explanation | None = None
+    importances: dict[str, Any] | None = None
     class_shares: tuple[float, ...] | None = None
     further: SavedForUpdateFacts | None = None
     updates: tuple[UpdateFacts, ...] = ()
 
     def __post_init__(self) -> None:
-        columns = self.n_features if self.table is None else len(self.table.columns)
-        if self.table is not None and self.table.n_features != self.n_features:
-            raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
-        n_names = columns if self.feature_names is None else len(self.feature_names)
-        if self.n_features < 1 or n_names != columns:
-            raise ValueError(f"{n_names} names for {columns} columns of {self.n_features} features")
         if self.scaling is not None:
             self.scaling.check_width(self.n_features)
         n_classes = 0 if self.classes is None else len(self.classes.values)

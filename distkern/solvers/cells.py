@@ -35,7 +35,7 @@ from distkern.maths.features.kernel_choice import GAMMA, KernelChoice
 from distkern.maths.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
 from distkern.maths.kernels.euclidean import HalfInteger
 from distkern.maths.losses import DUAL_LOSSES
-from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.losses.base import AbstractDualLoss
 from distkern.maths.maps.metric import METRICS
 from distkern.maths.maps.transform import TRANSFORMS
 from distkern.solvers._cells.buckets import CellBasis, Solving

@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import distkern
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.maths.bases import RandomFeatureBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
 
 SMALL = {"gamma": 2.0, "random_state": 0}
 KINDS = {

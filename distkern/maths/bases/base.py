@@ -27,7 +27,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -36,7 +36,9 @@ from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.tiles import greatest, matmul, scratch
 from distkern.core.types import AbstractGroup, Block, Floats, Indices
-from distkern.maths.bases.gram import GRAM_ROWS, GramSum
+
+if TYPE_CHECKING:
+    from distkern.maths.bases.gram import GramSum
 
 #: slopes (n_rows, n_outputs) of some rows at their predictions
 SlopesAt: TypeAlias = Callable[[slice, Floats], Floats]
@@ -192,6 +194,8 @@ class AbstractBasis(ABC):
             tile's rows, or None for 1; it must not change the tile's values
         strip : first and end column to compute; None for all
         """
+        from distkern.maths.bases.gram import GRAM_ROWS, GramSum
+
         sums = [GramSum(self.size, *(strip or ())) for _ in range(n_matrices)]
         for tile in self.tiles(features, tile_rows=GRAM_ROWS):
             for total, weights in zip(sums, weigh(tile), strict=True):
