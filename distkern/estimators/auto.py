@@ -370,8 +370,10 @@ class AbstractKernelMachine(AbstractEstimator):
             chosen = recipe.candidate(data, has_test=False)
         return recipe.estimator_for(chosen, len(data.classes))
 
+    # n_jobs belongs to the machine that trained
+    unstored: ClassVar = {**AbstractEstimator.unstored, "n_jobs": None}
+
     def stored_params(self) -> dict[str, Any]:
-        # n_jobs belongs to the machine that trained
         return {name: value for name, value in super().stored_params().items() if name != "n_jobs"}
 
     def changed(self) -> set[str]:

@@ -277,6 +277,8 @@ class HyperparameterMixin:
     }
     #: hyperparameters of all subclasses
     common_parameters: ClassVar[Mapping[str, Parameter]] = {}
+    #: hyperparameters that files of models may lack, with their values in loaded ones
+    unstored: ClassVar[Mapping[str, Any]] = {"dtype": AUTO}
     #: values of hyperparameters that depend on the rows, used if the rows decide nothing
     left_open: ClassVar[Mapping[str, Any]] = {}
     #: fitted attribute by name, with the underscore

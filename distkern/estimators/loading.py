@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from distkern.core.common_parameters import DTYPE
 from distkern.core.python_words import in_python
 from distkern.data.store.places import Location
 from distkern.model.value import FittedModel
@@ -49,5 +48,5 @@ def estimator_of(model: FittedModel) -> Any:
     assert kind is not None, "an estimator made the model"
     # its constructor would import the solver
     estimator = object.__new__(kind)
-    vars(estimator).update({"dtype": DTYPE.default, **model.saved_params}, _model=model)
+    vars(estimator).update({**kind.unstored, **model.saved_params}, _model=model)
     return estimator

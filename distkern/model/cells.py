@@ -18,7 +18,7 @@ from distkern.data.store.description import described
 from distkern.data.store.parts import HeldParts, StoredParts, save_parts
 from distkern.data.store.places import Place, absolute, place_of
 from distkern.model.fields import fitted
-from distkern.model.settings import Settings
+from distkern.model.settings import AbstractSettings, Settings
 from distkern.model.value import FittedModel
 from distkern.solvers._cells.buckets import CellBasis
 from distkern.solvers._cells.calibrating import Sigmoids
@@ -177,8 +177,9 @@ class CellModel(FittedModel):
                 where=str(missing),
                 hint="copy the whole folder of the model again",
             )
-        if known["settings"].given.get("probability", False):
-            n_outputs = cls.loss_of(known["settings"]).n_outputs(len(known["classes"]))
+        settings: AbstractSettings = known["settings"]
+        if settings.has("probability") and settings.value("probability"):
+            n_outputs = cls.loss_of(settings).n_outputs(len(known["classes"]))
             shaped(arrays, "sigmoids", n_outputs, 3)
         own = {"sigmoids": arrays.get("sigmoids", np.zeros((0, 3)))}
         return super().read({**known, **own, "places": places, "parts": parts}, arrays, facts, where)
