@@ -36,7 +36,7 @@ from distkern.show.passes import PassTotal
 from distkern.show.plots import DRESSING, Figure
 from distkern.show.report import dependence_sections, importance_sections, render, write_report
 from distkern.show.stages import gap_ratios, stage_plots
-from distkern.show.style import PALETTE, PAPER, RULE, STYLES, WORKERS, short_number
+from distkern.show.style import PALETTE, PAPER, RULE, STYLES, short_number
 
 HISTORY = [
     {
@@ -224,8 +224,6 @@ def test_colours_have_contrast_on_light_and_on_dark_paper(paper):
         assert contrast(PALETTE["ink"][paper], shaded) >= 4.5, split
     # rules are faint, but there
     assert 1.2 < contrast(RULE[paper], PAPER[paper]) < 3
-    shades = {mixed(PALETTE["worker"][paper], percent, PAPER[paper]) for percent in WORKERS}
-    assert len(shades) == len(WORKERS)
 
 
 def test_colours_of_curves_follow_the_paper():

@@ -15,10 +15,6 @@ from distkern.engine.events import Event
 from distkern.show.clock import Clock
 from distkern.show.passes import PassRecorder
 
-#: cells of the strip that shows a pass; with more tasks, several share a cell
-CELLS = 160
-#: workers counted by name; on a changing cluster, the oldest are dropped beyond that
-MOST_WORKERS = 500
 #: buckets of a timeline; when a run outgrows them, neighbours are merged
 BUCKETS = 400
 #: width of a bucket at the start, in seconds
@@ -26,85 +22,14 @@ FIRST_WIDTH = 0.5
 
 
 @dataclass(frozen=True)
-class WorkerView:
-    """A worker: memory in bytes (limit 0: none), ``cpu`` in percent of one core."""
+class ClusterView:
+    """The scheduler's address, and its workers: number, threads, bytes of memory and limit (0: none)."""
 
     address: str
-    name: str
-    threads: int
-    processing: int
+    n_workers: int
+    n_threads: int
     memory: int
     memory_limit: int
-    cpu: float
-
-
-@dataclass(frozen=True)
-class ClusterView:
-    """The scheduler's address and its workers."""
-
-    address: str
-    workers: tuple[WorkerView, ...]
-
-
-class Tasks:
-    """Finished tasks of a run by worker, and of the current pass by position.
-
-    Keys of tasks are (token of the pass, number). Tokens of passes that map the data end in ``-map``; their
-    tasks are numbered along the data.
-    """
-
-    def __init__(self) -> None:
-        self.by_worker: dict[str, int] = {}
-        self.now_by_worker: dict[str, int] = {}
-        #: number along the data -> worker
-        self.done: dict[int, str] = {}
-        self.name = ""
-        self._token = ""
-
-    def finished(self, key: Any, worker: str) -> None:
-        """Count a finished task; other programs' keys are ignored."""
-        found = engine_key(key)
-        if found is None:
-            return
-        token, number = found
-        name = token.removeprefix("distkern-").rsplit("-", 2)[0] if token.endswith("-map") else "call"
-        if token != self._token:
-            if name != self.name or name != "call":
-                # calls come in batches with different tokens
-                self.now_by_worker, self.done = {}, {}
-            self._token, self.name = token, name
-        if name != "call":
-            self.done[number] = worker
-        self.now_by_worker[worker] = self.now_by_worker.get(worker, 0) + 1
-        self.by_worker[worker] = self.by_worker.get(worker, 0) + 1
-        if len(self.by_worker) > MOST_WORKERS:
-            del self.by_worker[next(iter(self.by_worker))]
-
-    def cells(self, tasks: int) -> list[tuple[float, str]]:
-        """Return at most :data:`CELLS` cells of a pass: the finished share of each, and its main worker."""
-        count = min(CELLS, tasks)
-        cells: list[dict[str, int]] = [{} for _ in range(count)]
-        for number, worker in self.done.items():
-            if number < tasks:
-                cell = cells[number * count // tasks]
-                cell[worker] = cell.get(worker, 0) + 1
-        answer = []
-        for place, cell in enumerate(cells):
-            size = -(-(place + 1) * tasks // count) - -(-place * tasks // count)
-            answer.append((sum(cell.values()) / max(size, 1), max(cell, key=cell.__getitem__, default="")))
-        return answer
-
-
-def engine_key(key: Any) -> tuple[str, int] | None:
-    """Return token and number of an engine task that reads data; None for any other key."""
-    if not isinstance(key, tuple) or len(key) != 2:
-        return None
-    token, number = key
-    if not isinstance(token, str) or not isinstance(number, int) or not token.startswith("distkern-"):
-        return None
-    if token.endswith("-map") or token.startswith("distkern-call-"):
-        return token, number
-    return None
 
 
 class Timeline:
@@ -223,7 +148,6 @@ class RunHistory:
     step: PassView | None = None
     passes: PassRecorder = field(default_factory=PassRecorder)
     clock: Clock = field(default_factory=Clock)
-    tasks: Tasks = field(default_factory=Tasks)
     rates: Timeline = field(default_factory=lambda: Timeline(2))
     notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     heard: float = 0.0

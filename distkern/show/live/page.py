@@ -71,7 +71,6 @@ body.gone #gone {{ display: inline; }} body.gone main {{ opacity: .55; }}
 <div>{{ embed(roots.rows) }}</div><div>{{ embed(roots.bytes) }}</div>
 </div>
 <div>{{ embed(roots.legend) }}</div>
-<div>{{ embed(roots.workers) }}</div>
 <div>{{ embed(roots.time) }}</div>
 <div>{{ embed(roots.events) }}</div>
 </main>
@@ -103,7 +102,7 @@ class Page:
         control = InlineStyleSheet(css=CONTROL)
         self._parts = {
             name: Div(name=name, text="", stylesheets=[sheet], sizing_mode="stretch_width")
-            for name in ("cluster", "now", "legend", "workers", "time", "events")
+            for name in ("cluster", "now", "legend", "time", "events")
         }
         self._over = RadioButtonGroup(
             name="over",
@@ -146,12 +145,10 @@ class Page:
     def _show(self) -> None:
         run = self._newest.history
         self._show_figures(run)
-        cluster = self._cluster()
         texts = {
-            "cluster": fragments.cluster_line(cluster),
+            "cluster": fragments.cluster_line(self._cluster()),
             "now": fragments.now(run),
             "legend": fragments.legend(run),
-            "workers": fragments.workers(cluster, run),
             "time": fragments.where_time_went(run),
             "events": fragments.events(run),
         }

@@ -15,7 +15,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import cloudpickle
 
 from distkern.show.live.forward import TOPIC
-from distkern.show.live.history import ClusterView, NewestRun, RunHistory, WorkerView, engine_key
+from distkern.show.live.history import ClusterView, NewestRun
 from distkern.show.live.page import open_page
 
 #: name of the plugin and of the page
@@ -54,21 +54,6 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
         if topic == TOPIC:
             self.newest.add(msg, time.time())
 
-    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        # called for every task of every client: cheap tests first
-        if finish != "memory" or start != "processing" or engine_key(key) is None:
-            return
-        run = self._run_of(self._scheduler.tasks.get(key))
-        if run is not None:
-            run.tasks.finished(key, str(kwargs.get("worker", "")))
-
-    def _run_of(self, task: Any) -> RunHistory | None:
-        """Return the newest run if it is unfinished and its client wants the task."""
-        run, wanted_by = self.newest.history, (task.who_wants or ()) if task is not None else ()
-        if run is None or run.state != "running":
-            return None
-        return run if run.facts.get("client") in {client.client_key for client in wanted_by} else None
-
     def remove_client(self, scheduler: Any, client: str) -> None:
         run = self.newest.history
         if run is not None and run.facts.get("client") == client:
@@ -76,19 +61,14 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def cluster(self) -> ClusterView:
         """The current workers."""
-        workers = tuple(
-            WorkerView(
-                str(worker.address),
-                str(worker.name),
-                int(worker.nthreads),
-                len(worker.processing),
-                int(worker.metrics.get("memory", 0)),
-                int(worker.memory_limit or 0),
-                float(worker.metrics.get("cpu", 0.0)),
-            )
-            for worker in self._scheduler.workers.values()
+        workers = self._scheduler.workers.values()
+        return ClusterView(
+            str(self._scheduler.address),
+            len(workers),
+            sum(int(worker.nthreads) for worker in workers),
+            sum(int(worker.metrics.get("memory", 0)) for worker in workers),
+            sum(int(worker.memory_limit or 0) for worker in workers),
         )
-        return ClusterView(str(self._scheduler.address), workers)
 
 
 def serve(scheduler: Any, modify: Any) -> None:

@@ -5,18 +5,14 @@ from bokeh.document import Document
 from bokeh.document.models import DocumentModelManager
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.show.live.history import ClusterView, NewestRun, WorkerView
+from distkern.show.live.fragments import cluster_line
+from distkern.show.live.history import ClusterView, NewestRun
 from distkern.show.live.page import Page, open_page
 from distkern.show.style import STYLES
 
-WORKERS = (
-    WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),
-    WorkerView("tcp://b:2", "1", 1, 0, 2**20, 0, 0.0),
-)
-
 
 def cluster():
-    return ClusterView("tcp://scheduler:8786", WORKERS)
+    return ClusterView("tcp://scheduler:8786", 2, 2, 90 * 2**20, 100 * 2**20)
 
 
 def histories(**more):
@@ -44,7 +40,8 @@ def test_an_empty_page_says_what_to_do():
     made, document = page(NewestRun())
     assert "distkern train" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
-    assert "tcp://scheduler:8786: 2 workers, 2 threads" in text(document, "cluster")
+    assert "tcp://scheduler:8786: 2 workers, 2 threads, 90.0 MiB of 100.0 MiB" in text(document, "cluster")
+    assert "no workers, runs wait for one" in cluster_line(ClusterView("tcp://scheduler:8786", 0, 0, 0, 0))
 
 
 def test_the_document_is_searched_for_models_a_few_times(monkeypatch):
@@ -122,37 +119,18 @@ def test_errors_of_real_targets_are_roots_and_not_percent():
     assert "<b>0.4</b>" in text(document, "now")
 
 
-def test_progress_workers_waiting_and_events():
+def test_progress_waiting_and_events():
     kept = histories()
-    run = kept.history
     kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
-    for number, worker in ((0, "tcp://a:1"), (1, "tcp://a:1"), (2, "tcp://b:2")):
-        run.tasks.finished(("distkern-snapshot-00-map", number), worker)
     _, document = page(kept)
     now = text(document, "now")
     assert "stage 4: snapshot" in now
     assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s<" in now
-    assert now.count("opacity:1.00") == 3
-    workers = text(document, "workers")
-    assert "<td>2</td><td>2</td></tr>" in workers
-    assert "90.0 MiB of 100.0 MiB" in workers
     assert "The driver spent all of the 16.0 s of passes waiting for tasks." in text(document, "time")
     assert "checkpoint" in text(document, "events")
-
-
-def test_rounds_have_no_tasks_to_count():
-    kept = histories()
-    run = kept.history
-    run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
     begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0, "unit": "rounds"}
     kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
-    _, document = page(kept)
-    assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
-    assert "rounds have no tasks" in text(document, "workers")
-    assert "0 of 2 rounds" in text(document, "now")
-    kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
-    _, document = page(kept)
-    assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
+    assert "0 of 2 rounds" in text(page(kept)[1], "now")
 
 
 def test_nothing_is_sent_where_nothing_changed():
@@ -177,9 +155,7 @@ def test_names_cannot_smuggle_in_html():
     ]
     kept.add({"run": facts, "events": events}, 0.0)
     _, document = page(kept)
-    shown = "".join(
-        text(document, name) for name in ("now", "workers", "time", "events", "legend", "cluster")
-    )
+    shown = "".join(text(document, name) for name in ("now", "time", "events", "legend", "cluster"))
     assert "&lt;img" in shown
     assert "<img" not in shown
 

@@ -58,11 +58,11 @@ def test_a_run_before_and_after_the_page_is_there(client):
     ]
     assert plugin(client).newest.refused == 0
     assert before.stages[-1]["objective"] == after.stages[-1]["objective"]
-    assert sum(after.tasks.by_worker.values()) > 5
     assert "distkern" in get(url)
     assert "static/js/bokeh" in get(url)
     assert "cdn.bokeh.org" not in get(url)
-    assert [worker.threads for worker in plugin(client).cluster().workers] == [1, 1]
+    found = plugin(client).cluster()
+    assert (found.n_workers, found.n_threads) == (2, 2)
 
 
 def test_a_client_that_leaves_has_stopped_its_run(client):
@@ -85,14 +85,6 @@ def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client):
     EventLog([live, late]).emit("message", text="stage 22")
     assert plugin(client).newest.history.id == "live"
     assert plugin(client).newest.refused == 0
-
-
-def test_tasks_of_others_are_not_counted(client):
-    install(client)
-    train(client)
-    before = dict(plugin(client).newest.history.tasks.by_worker)
-    assert client.submit(abs, -3).result() == 3
-    assert plugin(client).newest.history.tasks.by_worker == before != {}
 
 
 def test_all_modules_of_the_page_travel():
