@@ -13,10 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.bases.landmarks import LandmarkBasis
-from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.features import AbstractFeatures, find_features
-from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks, Nystroem
-from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss
 from distkern.model.fields import fitted
@@ -24,6 +21,7 @@ from distkern.model.settings import AbstractSettings, Settings
 from distkern.model.value import FittedModel
 
 if TYPE_CHECKING:
+    from distkern.maths.features.landmarks import AbstractLandmarkFeatures
     from distkern.solvers.base import Problem
     from distkern.solvers.newton import Newton
     from distkern.solvers.risk import Risk
@@ -105,6 +103,8 @@ class FeatureModel(GammaModel):
         return bool(self.settings.value("features") == "linear")
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
+        from distkern.maths.landmarks.base import RowLayout
+
         # rows may be dense or sparse; only the seed and the columns matter
         rows = RowLayout((), self.width, np.dtype(dtype), self.seed, sparse_numbers=0)
         return self.features.basis(rows, self.landmarks, self.gamma)
@@ -283,6 +283,8 @@ class LandmarkModel(GammaModel):
     @classmethod
     def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
         """Return the class of the solver and the class of its landmark functions."""
+        from distkern.maths.features.landmarks import Landmarks
+
         assert settings.solver is not None
         return settings.solver, Landmarks
 
@@ -321,6 +323,7 @@ class CSVRGModel(LandmarkModel):
     @classmethod
     def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
         if settings.value("projection") == "span":
+            from distkern.maths.features.landmarks import Nystroem
             from distkern.solvers.csvrg import SpanCSVRG
 
             return SpanCSVRG, Nystroem
@@ -330,6 +333,8 @@ class CSVRGModel(LandmarkModel):
     def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
         found = super().of_state(settings, solver, state)
         if settings.value("projection") == "span":
+            from distkern.maths.bases.nystroem import NystroemBasis
+
             # the same model over the kernels themselves predicts faster
             kernel = settings.kernel_choice().with_gamma(state.gamma)
             basis = NystroemBasis(kernel, state.landmarks)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from distkern.core.errors import InputError
-from distkern.core.urls import is_url, local_path, protocol, redact_urls, refuse_password
 
 #: the objects that make a folder of a store whole; of several, the last one does
 MARKS = ("zarr.json", "manifest.json", "model.json")
@@ -153,8 +152,11 @@ def place_of(where: Location) -> Place:
     if isinstance(where, (URLPlace, Path)):
         return where
     text = os.fspath(where)
-    if not is_url(text):
+    if "://" not in text:
         return Path(text)
+    # local folders do without this import
+    from distkern.core.urls import local_path, redact_urls, refuse_password
+
     refuse_password(text)
     path = local_path(text)
     if path is not None:
@@ -182,7 +184,7 @@ def resolved(where: Location) -> Place:
 
 def is_fleeting(place: Place) -> bool:
     """Whether a place lies in the memory of this process."""
-    return isinstance(place, URLPlace) and protocol(place.url) == "memory"
+    return isinstance(place, URLPlace) and place.url.startswith("memory://")
 
 
 class NotAFileError(OSError):
