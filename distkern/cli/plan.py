@@ -49,6 +49,7 @@ def plan(
         memory_limit=job.memory_limit,
         dashboard=has_dashboard(job, dashboard),
         evaluated=True,
+        importances=True,
     )
     search = None
     if job.search is not None:

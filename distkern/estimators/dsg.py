@@ -90,13 +90,12 @@ class AbstractBatchLearner(AbstractEstimator):
         from distkern.engine.drive import Driver
         from distkern.engine.executors import open_executor
         from distkern.runs.sources import ArraySource
-        from distkern.runs.updating import further_of
 
         known, before, earlier = self._model, None, SavedForUpdate()
         settings = self._settings() if known is None else known.settings.cleaned
         if known is not None:
             assert isinstance(known, RandomModel)
-            earlier = further_of(known)
+            earlier = known.further.loaded()
             before = known.stored_state() if known.state is None else known.state
         columns = batch.columns
         rows = Preparation(scaling=columns.scaling, dtype=columns.dtype).apply_rows(batch.rows)

@@ -315,7 +315,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         A hyperparameter that is "auto" gives the value that was chosen, or the one that is used without a
         search.
         """
-        return (self._settings() if self._model is None else self._model.settings).value(name)
+        return (self._settings() if self._model is None else self._model.settings.cleaned).value(name)
 
     def basis(self, dtype: Any = np.float32) -> Any:
         """Return the fitted basis, computing in ``dtype``."""

@@ -157,7 +157,7 @@ class ExplicitModel(FeatureModel):
     def own_coefficients(self) -> NDArray[np.float64]:
         center, scale = self.unit
         own, solver = self.coefficients, self._solver
-        saved = {} if self.further is None else self.further.loaded().solver_state
+        saved = self.further.loaded().solver_state
         if solver.n_constant if "center" in saved else not solver.features.spans_constant:
             own = np.vstack([own, self.constants - center])
         return own / scale

@@ -90,7 +90,6 @@ class RandomModel(FittedModel):
 
     def stored_state(self) -> DSGState:
         """Return the last state of the run, restored from the saved part; its figures are unknown."""
-        assert self.further is not None
         # the only constant is the offset of the classes
         center, scale = (self.constants, 1.0) if self.task == "classification" else self.unit
         own = dict(self.further.loaded().solver_state)

@@ -137,7 +137,7 @@ class FittedModel(SavedAs, ABC):
         read=lambda stored: float(stored[0]),
         task="regression",
     )
-    further: SavedForUpdate | StoredForUpdate | None = None
+    further: SavedForUpdate | StoredForUpdate
     chosen: ChosenBy | None = None
 
     # -- before there is a model
@@ -296,7 +296,7 @@ class FittedModel(SavedAs, ABC):
         """Centre (k,) and scale of the targets; for classes the initial offset and 1."""
         if self.target_center is not None:
             return self.target_center, self.target_scale
-        own = {} if self.further is None else self.further.loaded().solver_state
+        own = self.further.loaded().solver_state
         return np.asarray(own.get("center", np.zeros(self.n_outputs))), 1.0
 
     def own_coefficients(self) -> NDArray[np.float64]:

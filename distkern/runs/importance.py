@@ -71,6 +71,9 @@ class ExplanationEffort:
     n_curves: int = 5
     columns: tuple[int, ...] | None = None
 
+    def n_drawn(self, source: AbstractSource) -> int:
+        return max(1, min(self.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
+
 
 @dataclass(frozen=True)
 class LabelledRows:
@@ -179,7 +182,9 @@ def explained(
     basis = model.applied_basis(given.source.dtype)
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
         return "the model is larger than a process can keep"
-    step = _sampling(model, given, how)
+    combining = combining_cost(basis, given.source.row_numbers, how.n_rows)
+    combining = combining.holding(task={"coefficients": (2, model.coefficients.nbytes)})
+    step = sampling(given.source, given.name, how, combining, model.n_outputs)
     machine = executor.machine
     needed = needed_bytes(plan_run([Outline(step)], {given.name: Extent.of(given.source)}, machine), machine)
     if machine.memory_limit is not None and needed > machine.memory_limit:
@@ -219,13 +224,16 @@ def explained(
     )
 
 
-def _sampling(model: FittedModel, given: LabelledRows, how: ExplanationEffort) -> Reduce[Block]:
-    """Return the pass that takes the sample; it counts the driver's memory for measuring the sample too."""
-    source, drawn = given.source, _drawn(given.source, how)
+def sampling(
+    source: AbstractSource, name: str, how: ExplanationEffort, combining: Cost, n_outputs: int
+) -> Reduce[Block]:
+    """Return the pass that takes the sample; it counts the driver's memory for measuring the sample too.
+
+    ``combining`` is the cost of predicting rows in addition to the rows themselves.
+    """
+    drawn = _drawn(source, how)
     n_rows = sum(map(len, drawn.values()))
     rows = n_rows, source.row_bytes
-    combining = combining_cost(model.applied_basis(source.dtype), source.row_numbers, n_rows)
-    combining = combining.holding(task={"coefficients": (2, model.coefficients.nbytes)})
     cost = Cost(
         driver_compiled=combining.compiled or combining.driver_compiled,
         driver_library=combining.driver_library,
@@ -233,11 +241,11 @@ def _sampling(model: FittedModel, given: LabelledRows, how: ExplanationEffort) -
         joined={"rows": rows},
         driver={
             "rows, those with a class, permuted": (5, *rows),
-            "predictions": (n_rows, model.n_outputs + 1, 64),
+            "predictions": (n_rows, n_outputs + 1, 64),
             "the basis, and a tile of it": (combining.process_bytes + combining.workspace_bytes,),
         },
     )
-    return Reduce("importances", _taken, _joined, drawn, given.name, blocks=tuple(drawn), cost=cost)
+    return Reduce("importances", _taken, _joined, drawn, name, blocks=tuple(drawn), cost=cost)
 
 
 def _quantity(model: FittedModel) -> str:
@@ -295,7 +303,7 @@ def _copies(rows: Block, columns: list[InputColumn], *, is_real: bool) -> tuple[
 
 def _drawn(source: AbstractSource, how: ExplanationEffort) -> dict[int, NDArray[np.int64]]:
     """Draw rows from some blocks; return their positions by block."""
-    wanted = max(1, min(how.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
+    wanted = how.n_drawn(source)
     generator = stream(how.seed, Purpose.IMPORTANCE)
     order = generator.permutation(source.n_blocks)
     sums = np.cumsum([source.block_rows[block] for block in order])

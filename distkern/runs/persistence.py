@@ -31,8 +31,6 @@ from distkern.show.history import History
 
 #: attempts to read a model that others replace meanwhile
 _READINGS = 4
-#: hyperparameters of earlier versions that do not affect a fitted model
-_RETIRED = {"n_candidates"}
 
 
 def save_model(model: FittedModel, path: Place) -> None:
@@ -74,9 +72,9 @@ def refuse_other_model(folder: Place, recipe: Any, data: str) -> None:
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
     if stored.algorithm != recipe.saved_name or keys:
         what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
-    elif stored.further is not None and stored.further.sources != sources:
+    elif stored.further.sources != sources:
         what = "of other training rows"
-    elif stored.further is not None and stored.further.began != began:
+    elif stored.further.began != began:
         what = "updated from another model"
     else:
         return
@@ -122,10 +120,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
     if n_ranges not in (0, described.n_features):
         raise DESCRIPTION.damaged(f"ranges of {n_ranges} features for {described.n_features}", where)
     try:
-        further = None
-        if described.further is not None:
-            own = described.arrays, facts["further"], described.n_features
-            further = StoredForUpdate(folder, *own)
+        further = StoredForUpdate(folder, described.arrays, facts["further"], described.n_features)
         return _restored(kind, described, arrays, facts, further, str(folder))
     except InputError:
         raise
@@ -145,12 +140,12 @@ def _restored(
     described: ModelFacts,
     arrays: Mapping[str, NDArray[Any]],
     facts: Mapping[str, Any],
-    further: StoredForUpdate | None,
+    further: StoredForUpdate,
     where: str,
 ) -> FittedModel:
     from distkern.runs.algorithms import algorithm
 
-    params = {name: one for name, one in described.params.items() if name not in _RETIRED}
+    params = dict(described.params)
     classes = None if described.classes is None else described.classes.array
     weights = params.get("class_weight")
     if classes is not None and isinstance(weights, dict):
@@ -185,8 +180,9 @@ def _restored(
     if chosen is None and facts["distkern-version"] == __version__:
         # checked before they were written, and predictions need no solver
         clean = partial(_cleaned, kind.name, params, described.found)
-        fitted_gamma = {name: facts[name] for name in ("gamma",) if name in facts}
-        settings = StoredSettings(params | fitted_gamma, described.found, clean)
+        # a rule for gamma has become a number
+        values = params | ({"gamma": facts["gamma"]} if "gamma" in facts else {})
+        settings = StoredSettings(values, described.found, clean)
         THRESHOLD.clean("threshold", params.get("threshold"))
     else:
         params = kind().stored_params() | params
@@ -382,6 +378,7 @@ class ModelFacts:
     mean_weight: float
     history: tuple[dict[str, Any], ...]
     arrays: str
+    further: SavedForUpdateFacts
     target_name: str | None = None
     ended: str | None = None
     found: dict[str, Any] = field(default_factory=dict)
@@ -390,7 +387,6 @@ class ModelFacts:
     dtype: Literal["float32", "float64"] | None = None
     importances: dict[str, Any] | None = None
     class_shares: tuple[float, ...] | None = None
-    further: SavedForUpdateFacts | None = None
     updates: tuple[UpdateFacts, ...] = ()
 
     def __post_init__(self) -> None:
@@ -431,7 +427,7 @@ def lasting(model: FittedModel) -> dict[str, Any]:
         "mean_weight": float(model.mean_weight),
         **({} if shares is None else {"class_shares": shares.tolist()}),
         **plain(own),
-        **({} if further is None else {"further": further.loaded().facts}),
+        "further": further.loaded().facts,
     }
 
 
@@ -450,7 +446,7 @@ def description(model: FittedModel) -> dict[str, Any]:
 
 def stored_arrays(model: FittedModel) -> dict[str, NDArray[Any]]:
     """Return all arrays of a model's folder."""
-    return model.arrays() | ({} if model.further is None else model.further.loaded().arrays)
+    return model.arrays() | model.further.loaded().arrays
 
 
 def fingerprint_of(model: FittedModel) -> str:

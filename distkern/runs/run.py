@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -18,11 +18,17 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import fitted, needed_bytes
+from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
-from distkern.runs.evaluation import Evaluation, evaluate_split, evaluation_passes, future_evaluation
+from distkern.runs.evaluation import (
+    Evaluation,
+    evaluate_split,
+    evaluation_passes,
+    future_evaluation,
+    measuring_passes,
+)
 from distkern.runs.fitting import RunPlace, run
 from distkern.runs.folder import (
     check_folder,
@@ -33,6 +39,7 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
+from distkern.runs.importance import ExplanationEffort, sampling
 from distkern.runs.learned import GivenTraining, split_to_learn
 from distkern.runs.limits import (
     advice_on,
@@ -48,6 +55,7 @@ from distkern.runs.persistence import read_model, save_model
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.updating import UpdateRecipe
 from distkern.show import metrics
+from distkern.solvers.base import AbstractSolver, Outline, Problem
 
 #: an option whose number is searched, and its default
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
@@ -100,15 +108,18 @@ def plan(
     memory_limit: int | None = None,
     dashboard: bool = False,
     evaluated: bool = False,
+    importances: bool = False,
 ) -> Plan:
     """Return passes, bytes and peaks of memory of a training run; nothing is started.
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. With
-    ``evaluated`` the finished model is evaluated on the test rows.
+    ``evaluated`` the finished model is evaluated on the test rows. With ``importances`` the peaks cover
+    measuring them afterwards, unless they will be left out.
     """
     recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
-    return plan_on(machine, recipe, source, test, memory_limit, evaluated=evaluated)
+    more = {"evaluated": evaluated, "importances": importances}
+    return plan_on(machine, recipe, source, test, memory_limit, **more)
 
 
 def plan_on(
@@ -120,6 +131,7 @@ def plan_on(
     *,
     choosing: int | None = None,
     evaluated: bool = False,
+    importances: bool = False,
 ) -> Plan:
     """Plan a run on a known machine; ``given`` is the requested part of its limit.
 
@@ -140,6 +152,10 @@ def plan_on(
     last = future_evaluation(solver, problem, test, "test") if evaluated and test is not None else []
     parts, used = fitted(outlines, extents, machine, [*after, *last])
     saved, machine = savings(machine, used), used
+    measured = None
+    if importances and recipe.task != "none":
+        ran = outlines, extents, machine, after
+        measured = _importance_plan(solver, problem, source if test is None else test, *ran)
     outlines += [*after, *last]
     passes = [
         PlannedPass(
@@ -149,6 +165,8 @@ def plan_on(
     ]
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
+    if measured is not None:
+        worker, driver = max(worker, measured.worker_bytes), max(driver, measured.driver_bytes)
     if choosing:
         driver = max(driver, machine.driver_base_bytes + COMPILING_BYTES + choosing)
     limited = needed_bytes(passes, machine)
@@ -176,6 +194,26 @@ def plan_on(
         recipe,
         saved,
     )
+
+
+def _importance_plan(
+    solver: AbstractSolver[Any],
+    problem: Problem,
+    split: Split,
+    outlines: Sequence[Outline],
+    extents: Mapping[str, Extent],
+    machine: Machine,
+    after: Sequence[Outline],
+) -> PassPlan | None:
+    """Return the plan of measuring importances after a run; None if they will be left out."""
+    how = ExplanationEffort(problem.seed)
+    measuring = measuring_passes(solver, problem, (how.n_drawn(split),))
+    if not measuring:
+        return None
+    step = sampling(split, split.name, how, measuring[-1].cost, problem.n_outputs)
+    plan = plan_run(outlines, extents, machine, [*after, Outline(step)])[-1]
+    fits = machine.memory_limit is None or needed_bytes([plan], machine) <= machine.memory_limit
+    return plan if fits else None
 
 
 def _fits(machine: Machine, recipe: Recipe, source: Split, has_test: bool) -> bool:
@@ -275,10 +313,8 @@ def train(
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
-        evaluated = finished is not None
-        planned.append(
-            plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, evaluated=evaluated)
-        )
+        more = {"evaluated": finished is not None, "importances": trained is not None}
+        planned.append(plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, **more))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine

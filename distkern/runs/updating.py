@@ -154,7 +154,7 @@ def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRe
     InputError
         If the model cannot be updated at all, or not with these rows.
     """
-    further = further_of(model)
+    further = model.further.loaded()
     chosen = chosen_splits(further, splits)
     known = {split.fingerprint for split in chosen.old}
     # rows of arrays belong to no data set
@@ -253,7 +253,7 @@ def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old
         return update_recipe(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[
             0
         ]
-    further = further_of(model)
+    further = model.further.loaded()
     new = _rows_of_arrays(model, X, y, sample_weight)
     needs, earlier = needs_old(model, further), []
     if needs and old is not None:
@@ -415,23 +415,6 @@ class UpdateRun:
             known = totals + self.class_shares * self.further.weight
         shares: NDArray[np.float64] = known / known.sum()
         return shares
-
-
-def further_of(model: FittedModel) -> SavedForUpdate:
-    """Return what a fitted model stores for updates.
-
-    Raises
-    ------
-    InputError
-        If it stores nothing.
-    """
-    if model.further is None:
-        raise InputError(
-            "the model stores nothing for updates",
-            where="update",
-            hint="train it again: models of earlier versions cannot be updated",
-        )
-    return model.further.loaded()
 
 
 @dataclass(frozen=True)

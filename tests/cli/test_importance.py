@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import random as random_sparse
 
 from distkern import NewtonRegressor, PegasosClassifier
+from distkern.cli.job import make_estimator, resolve_job
 from distkern.cli.main import main
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import SparseRows, values_at, with_values
@@ -19,7 +20,8 @@ from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.loading import load_model
-from distkern.runs import importance
+from distkern.passes import Extent
+from distkern.runs import importance, run
 from distkern.runs.importance import ExplanationEffort, measured_importances
 from distkern.show.explanation import Explanation
 
@@ -242,3 +244,22 @@ def test_sparse_rows_are_permuted_and_set_as_dense_ones_are():
         assert isinstance(found, SparseRows)
         assert np.all(found.data)
         np.testing.assert_array_equal(found.toarray(), with_values(dense, places, values))
+
+
+def test_planned_peaks_cover_them(folder, tmp_path, monkeypatch):
+    data = folder / "classes.zarr"
+    job = resolve_job(None, {"data": str(data), "algorithm": NEWTON[1]}, NEWTON[3::2])
+    recipe, test = make_estimator(job).recipe(), open_dataset(data).test
+    without, planned = (
+        run.plan(recipe, open_dataset(data).train, test=test, scheduler="local", workers=2, importances=one)
+        for one in (False, True)
+    )
+    steps, plan_run = [], importance.plan_run
+    monkeypatch.setattr(
+        importance, "plan_run", lambda outlines, *how: steps.extend(outlines) or plan_run(outlines, *how)
+    )
+    where = ["--data", str(data), "--out", str(tmp_path / "m"), "--scheduler", "synchronous"]
+    assert main(["train", *where, *NEWTON]) == 0
+    [taken] = plan_run(steps, {"test": Extent.of(test)}, planned.machine)
+    assert without.driver_bytes < taken.driver_bytes <= planned.driver_bytes
+    assert "importances" not in {step.name for step in planned.passes}

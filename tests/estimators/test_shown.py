@@ -6,11 +6,9 @@ import pytest
 from sklearn.inspection import permutation_importance
 
 import distkern as dk
-from distkern.core.errors import InputError
 from distkern.core.text import listed
 from distkern.estimators.declared import METHODS
 from distkern.runs.algorithms import estimators
-from distkern.show.explanation import Explanation, Importance
 from distkern.show.history import History
 
 RNG = np.random.default_rng(0)
@@ -84,9 +82,3 @@ def test_importances_of_a_table_are_of_its_columns(model, tmp_path):
     assert found.importances_mean.shape == model.feature_names_in_.shape
     assert model.feature_names_in_[np.nanargmax(found.importances_mean)] == "column number 3"
     assert np.flatnonzero(~np.isnan(found.importances_std)).tolist() == [3, 20]
-
-
-def test_explanations_that_do_not_say_which_columns_are_refused():
-    old = Explanation((Importance("a", 0.5),), "log loss", 10, "test")
-    with pytest.raises(InputError, match="does not record which columns"):
-        _ = old.importances_mean

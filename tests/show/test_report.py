@@ -483,7 +483,7 @@ def test_importances_have_their_spread_and_dependence_the_units_of_its_column():
     curves = (
         Dependence("since", ("2020-01-01", "2021-01-01"), ((0.1, 0.2),), "date", ("2020-06-01",)),
         Dependence("age", (20.0, 60.0), ((0.1, 0.3),), "number", (25.0, 30.0)),
-        Dependence("region", ("north", "south"), ((0.1, 0.2),)),
+        Dependence("region", ("north", "south"), ((0.1, 0.2),), "category"),
     )
     columns = Importance("since", 0.2, 0.05), Importance("age", 0.1)
     found = Explanation(columns, "log loss", 9, "test", curves=curves, outputs=("",), quantity="probability")
