@@ -877,8 +877,7 @@ class AVMClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1089,8 +1088,7 @@ class CSVRGClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1309,8 +1307,7 @@ class CellClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1507,8 +1504,7 @@ class CellRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1729,8 +1725,7 @@ class DSGClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -1993,8 +1988,7 @@ class DSGDensityRatio(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -2276,8 +2270,7 @@ class DSGGaussianProcessRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -2536,8 +2529,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -2811,8 +2803,7 @@ class DSGRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3024,8 +3015,7 @@ class KernelClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3169,8 +3159,7 @@ class KernelRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3367,8 +3356,7 @@ class NORMAClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3585,8 +3573,7 @@ class NORMARegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -3827,8 +3814,7 @@ class NewtonClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     constants_ : ndarray
         (n_outputs,) constants added to the weighted sum.
     classes_ : ndarray
@@ -4039,8 +4025,7 @@ class NewtonRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     constants_ : ndarray
         (n_outputs,) constants added to the weighted sum.
     n_iter_ : int
@@ -4263,8 +4248,7 @@ class PegasosClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -4493,8 +4477,7 @@ class RBCDClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -4705,8 +4688,7 @@ class RBCDRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5174,8 +5156,7 @@ class SBMDClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5405,8 +5386,7 @@ class SBMDRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5637,8 +5617,7 @@ class SDCAClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -5844,8 +5823,7 @@ class SDCARegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -6054,8 +6032,7 @@ class SIMBAClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -6285,8 +6262,7 @@ class SVRGClassifier(_Classifier):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.
@@ -6517,8 +6493,7 @@ class SVRGRegressor(_Regressor):
         Weights of the columns of X in a linear model, (n_outputs, n_features), or (n_features,) for
         regressors with one output.
     intercept_ : object
-        Constant of f, (n_outputs,), or a float for regressors with one output; belongs to
-        ``coef_``.
+        Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``.
     coefficients_ : ndarray
         (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
         classes.

@@ -195,6 +195,8 @@ def explain(error: BaseException) -> tuple[int, str]:
     # rich exits when the reader of its output is gone
     if isinstance(error, (BrokenPipeError, SystemExit)):
         return FAILED, ""
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return WRONG_INPUT, _line("the current folder has been deleted; change to another one")
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         where = error.filename if error.filename is not None else "output"
         return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_REMEDIES[error.errno]}")
@@ -204,6 +206,15 @@ def explain(error: BaseException) -> tuple[int, str]:
     what += f": {error}" if str(error) else ""
     remedy = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
     return FAILED, _line(f"{what}; {remedy}")
+
+
+def _is_nowhere() -> bool:
+    """Whether the process's working folder has been deleted, so that no relative path leads anywhere."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _bad_value(error: click.BadParameter) -> InputError | None:

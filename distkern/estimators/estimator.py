@@ -289,10 +289,10 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def intercept_(self) -> Any:
-        """Constant of f, (n_outputs,), or a float for regressors with one output; belongs to ``coef_``."""
+        """Constant of f, (n_outputs,), or a NumPy float for regressors with one output; see ``coef_``."""
         model = self._fitted()
         constants = self._linear(model)[1] if hasattr(self, "coef_") else _lead(model, model.constants)
-        return float(constants[0]) if _is_flat(model) else constants
+        return constants[0] if _is_flat(model) else constants
 
     def _linear(self, model: FittedModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return weights (n_features, n_outputs) and constants (n_outputs,) of columns in their own units."""

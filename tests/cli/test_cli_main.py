@@ -72,6 +72,15 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_deleted_working_folder_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deleted").mkdir()
+    os.chdir("deleted")
+    os.rmdir(tmp_path / "deleted")
+    assert entry.main(["evaluate", "m", "--data", "d.zarr"]) == 2
+    assert capsys.readouterr().err.startswith("distkern: error: the current folder has been deleted; change")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -51,6 +51,7 @@ def test_regressors_with_one_output_have_a_vector_and_a_number(rows):
     model, expected = dk.NewtonRegressor(**LINEAR).fit(X, scores), Ridge().fit(X, scores)
     assert model.coef_.shape == expected.coef_.shape
     assert np.shape(model.intercept_) == np.shape(expected.intercept_)
+    assert type(model.intercept_) is type(expected.intercept_)
     np.testing.assert_allclose(decisions(model, X), model.predict(X), rtol=1e-9, atol=1e-9)
     several = dk.SVRGRegressor(loss="quantile", quantiles=(0.1, 0.9), stages=2, **LINEAR).fit(X, scores)
     assert several.coef_.shape == (2, 5)
