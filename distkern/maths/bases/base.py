@@ -50,7 +50,9 @@ STRIP_NUMBERS = 2**14
 _TILE_BYTES = 512 * 1024
 #: bytes and least rows of a tile whose values are matrix products
 _WIDE_TILE_BYTES = 2 * 2**20
-WIDE_TILE_ROWS = 128
+_WIDE_TILE_ROWS = 128
+#: most bytes of a tile of all random features, and rows for which a block of them is evaluated at once
+_MOST_TILE_BYTES, STRIP_ROWS = 16 * 2**20, 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +348,12 @@ def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
 
 def rows_of_wide_tile(size: int, itemsize: int) -> int:
     """Rows of a tile of functions that are matrix products, which are slow for few rows."""
-    return min(max(_WIDE_TILE_BYTES // (size * itemsize), WIDE_TILE_ROWS), 1024)
+    return min(max(_WIDE_TILE_BYTES // (size * itemsize), _WIDE_TILE_ROWS), 1024)
+
+
+def tile_is_large(size: int, itemsize: int) -> bool:
+    """Whether a tile with all random features would be too large."""
+    return size * itemsize * _WIDE_TILE_ROWS > _MOST_TILE_BYTES
 
 
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:
