@@ -223,3 +223,32 @@ def test_mlflow_stores_models_without_pickle(tmp_path):
     sklearn.save_model(model, tmp_path / "m", **how)
     assert np.array_equal(mlflow.pyfunc.load_model(str(tmp_path / "m")).predict(X), model.predict(X))
     assert not [*tmp_path.rglob("*.pkl")]
+
+
+@pytest.mark.parametrize(
+    "model", [dk.KernelClassifier(search="quick", random_state=0), dk.NewtonClassifier(nu=1, random_state=0)]
+)
+def test_a_loaded_model_has_every_hyperparameter(model, tmp_path):
+    """Also those that its file leaves out, and values are clean although the file has them as given."""
+    model.fit(X, Y).save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.get_params() == model.get_params()
+    assert [type(loaded.value(name)) for name in loaded.get_params()] == [
+        type(model.value(name)) for name in model.get_params()
+    ]
+
+
+def test_a_model_of_another_version_gets_defaults_for_what_it_lacks(tmp_path):
+    model = dk.NewtonClassifier(gamma=0.3, nu=0.1, n_landmarks=8, random_state=0).fit(X, Y)
+    model.save(tmp_path / "m")
+    file = tmp_path / "m" / "model.json"
+    whole = json.loads(file.read_text()) | {"distkern-version": "0.0.1"}
+    del whole["fingerprint"], whole["params"]["tol"]
+    file.write_text(json.dumps(sealed(whole)))
+    loaded = load_model(tmp_path / "m")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    whole["params"]["nu"] = -1.0
+    file.write_text(json.dumps(sealed(whole)))
+    with pytest.raises(CorruptDataError, match="nu must be"):
+        load_model(tmp_path / "m")

@@ -1,5 +1,7 @@
 """What users see of an estimator in an editor, a shell and a notebook."""
 
+import inspect
+
 import numpy as np
 import pandas
 import pytest
@@ -7,7 +9,9 @@ from sklearn.inspection import permutation_importance
 
 import distkern as dk
 from distkern.core.text import listed
+from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import METHODS
+from distkern.model.features import LandmarkModel
 from distkern.runs.algorithms import estimators
 from distkern.show.history import History
 
@@ -82,3 +86,16 @@ def test_importances_of_a_table_are_of_its_columns(model, tmp_path):
     assert found.importances_mean.shape == model.feature_names_in_.shape
     assert model.feature_names_in_[np.nanargmax(found.importances_mean)] == "column number 3"
     assert np.flatnonzero(~np.isnan(found.importances_std)).tolist() == [3, 20]
+
+
+def test_a_subclass_keeps_its_own_constructor():
+    class Made(AbstractClassifier, solver="avm"):
+        kind = LandmarkModel
+
+    class Own(Made):
+        def __init__(self, gamma=0.5):
+            super().__init__(gamma=gamma)
+
+    # the first call makes the constructor of the base class
+    assert (Own().gamma, Own(2.0).gamma, Made().gamma) == (0.5, 2.0, "auto")
+    assert list(inspect.signature(Own).parameters) == ["gamma"]
