@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from distkern.core.text import in_bytes, in_number, in_percent, in_time
 from distkern.show.live.history import ClusterView, PassView, RunHistory, clock
@@ -43,7 +42,7 @@ _KNOWN = (
 def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
     """Return the page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
     key, label = POSITIONS[over]
-    x, seconds = Axis(label), Axis("seconds", from_zero=True)
+    x = Axis(label)
     count, size = Axis(from_zero=True), Axis(kind="bytes", from_zero=True)
     words = quantity.replace("_", " ")
     squared = run is not None and run.squared
@@ -57,8 +56,6 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
         "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
         "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
         "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
-        "rows": Plot("Rows per second", seconds, count, _rates(run, 0)),
-        "bytes": Plot("Bytes per second", seconds, size, _rates(run, 1)),
     }
 
 
@@ -85,14 +82,6 @@ def _memory_curves(run: RunHistory, key: str) -> list[Curve]:
             ends = (min(places), max(places))
             curves.append(Curve(label, ends, (float(limit),) * 2, STYLES["limit"], label))
     return curves
-
-
-def _rates(run: RunHistory | None, quantity: int) -> list[Curve]:
-    """Return rows (0) or bytes (1) per second over the time of the run."""
-    if run is None:
-        return []
-    label = ("rows per second", "bytes per second")[quantity]
-    return [Curve(label, *run.rates.rates(quantity), replace(STYLES["figure"], marker=""))]
 
 
 def quantities(run: RunHistory | None) -> list[str]:

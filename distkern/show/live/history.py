@@ -15,11 +15,6 @@ from distkern.engine.events import Event
 from distkern.show.clock import Clock
 from distkern.show.passes import PassRecorder
 
-#: buckets of a timeline; when a run outgrows them, neighbours are merged
-BUCKETS = 400
-#: width of a bucket at the start, in seconds
-FIRST_WIDTH = 0.5
-
 
 @dataclass(frozen=True)
 class ClusterView:
@@ -30,48 +25,6 @@ class ClusterView:
     n_threads: int
     memory: int
     memory_limit: int
-
-
-class Timeline:
-    """Amounts of several quantities over time, in at most :data:`BUCKETS` buckets.
-
-    Parameters
-    ----------
-    quantities : number of quantities
-    """
-
-    def __init__(self, quantities: int) -> None:
-        self.width = FIRST_WIDTH
-        self._sums: list[list[float]] = [[] for _ in range(quantities)]
-
-    def add(self, start: float, end: float, *amounts: float) -> None:
-        """Spread the amounts evenly over the seconds from ``start`` to ``end`` of the run."""
-        start, end = max(start, 0.0), max(end, 0.0)
-        while end >= self.width * BUCKETS:
-            self._merge()
-        first, last = int(start / self.width), int(end / self.width)
-        for sums, amount in zip(self._sums, amounts, strict=True):
-            sums.extend([0.0] * (last + 1 - len(sums)))
-            if first >= last:
-                sums[last] += amount
-                continue
-            for bucket in range(first, last + 1):
-                covered = min(end, (bucket + 1) * self.width) - max(start, bucket * self.width)
-                sums[bucket] += amount * covered / (end - start)
-
-    def rates(self, quantity: int) -> tuple[list[float], list[float]]:
-        """Return the middles of the full buckets in seconds, and their rates per second."""
-        sums = self._sums[quantity]
-        if len(sums) < 2:
-            return [], []
-        times = [(bucket + 0.5) * self.width for bucket in range(len(sums) - 1)]
-        return times, [amount / self.width for amount in sums[:-1]]
-
-    def _merge(self) -> None:
-        self.width *= 2
-        self._sums = [
-            [sum(sums[bucket : bucket + 2]) for bucket in range(0, len(sums), 2)] for sums in self._sums
-        ]
 
 
 #: most stages, names of passes, listed events
@@ -136,7 +89,6 @@ class RunHistory:
     state : "running", "finished" or "stopped" (the driver left before the end)
     stages : figures of the finished stages, thinned out beyond :data:`MOST_STAGES`
     began, heard : time of the start and of the last event, by the driver's clock
-    received : time of the last event, by the scheduler's clock
     squared : whether errors are root mean squares instead of shares of rows
     """
 
@@ -148,10 +100,8 @@ class RunHistory:
     step: PassView | None = None
     passes: PassRecorder = field(default_factory=PassRecorder)
     clock: Clock = field(default_factory=Clock)
-    rates: Timeline = field(default_factory=lambda: Timeline(2))
     notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     heard: float = 0.0
-    received: float = 0.0
     squared: bool = False
     _before: float = 0.0
     _stride: int = 1
@@ -180,18 +130,18 @@ class RunHistory:
         """Seconds of the run so far, including those before a resumption."""
         return self._before + max(self.heard - self.began, 0.0)
 
-    def add(self, event: Event, received: float) -> None:
+    def add(self, event: Event) -> None:
         """Add an event; unknown kinds only change the time of the last event."""
-        self.heard, self.received = event.time, received
+        self.heard = event.time
         self.clock(event)
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)
 
-    def stop(self, received: float) -> None:
+    def stop(self) -> None:
         """Note that the driver left."""
         if self.state == "running":
-            self.state, self.received = "stopped", received
+            self.state = "stopped"
             self._note(self.heard, "stopped", "the driver left before the run had finished")
 
     def _note(self, time: float, kind: str, text: str) -> None:
@@ -214,7 +164,8 @@ class RunHistory:
         if step is None or step.name != event["name"] or step.finished:
             step = self.step = self._begun(event, event["bytes_done"])
         step.tasks_done = int(event["tasks_done"])
-        self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
+        step.rows_done, step.bytes_done = int(event["rows_done"]), int(event["bytes_done"])
+        step.heard = event.time
 
     def _begun(self, event: Event, n_bytes: float) -> PassView:
         counts = (int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), int(n_bytes))
@@ -227,13 +178,8 @@ class RunHistory:
         step = self.step
         if step is None or step.name != event["name"]:
             return
-        self._advance(step, event.time, int(event["rows"]), int(event["bytes"]))
+        step.rows_done, step.bytes_done, step.heard = int(event["rows"]), int(event["bytes"]), event.time
         step.tasks_done, step.finished = step.tasks, True
-
-    def _advance(self, step: PassView, time: float, rows: int, bytes_: int) -> None:
-        new_rows, new_bytes = max(0, rows - step.rows_done), max(0, bytes_ - step.bytes_done)
-        self.rates.add(step.heard - self.began, time - self.began, new_rows, new_bytes)
-        step.rows_done, step.bytes_done, step.heard = rows, bytes_, time
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]
@@ -291,7 +237,7 @@ class NewestRun:
         self.history: RunHistory | None = None
         self.refused = 0
 
-    def add(self, record: Any, received: float) -> None:
+    def add(self, record: Any) -> None:
         """Add a forwarder's message: a run's facts and some of its events, oldest first.
 
         Any client can write to the topic, so malformed records are ignored and counted in ``refused``.
@@ -310,6 +256,6 @@ class NewestRun:
                 fields = event["fields"]
                 if not isinstance(fields, Mapping):
                     raise TypeError("fields is not a mapping")
-                run.add(Event(str(event["kind"]), dict(fields), float(event["time"])), received)
+                run.add(Event(str(event["kind"]), dict(fields), float(event["time"])))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             self.refused += 1

@@ -68,7 +68,6 @@ body.gone #gone {{ display: inline; }} body.gone main {{ opacity: .55; }}
 <div class="figures">
 <div>{{ embed(roots.objective) }}</div><div>{{ embed(roots.error) }}</div>
 <div>{{ embed(roots.other) }}</div><div>{{ embed(roots.memory) }}</div>
-<div>{{ embed(roots.rows) }}</div><div>{{ embed(roots.bytes) }}</div>
 </div>
 <div>{{ embed(roots.legend) }}</div>
 <div>{{ embed(roots.time) }}</div>

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -38,8 +37,8 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     async def start(self, scheduler: Any) -> None:
         self._scheduler = scheduler
-        for received, message in scheduler.get_events(TOPIC):
-            self.newest.add(message, received)
+        for _, message in scheduler.get_events(TOPIC):
+            self.newest.add(message)
         serve(scheduler, functools.partial(open_page, self.newest, self.cluster))
 
     def _belongs(self, facts: Mapping[str, Any]) -> bool:
@@ -52,12 +51,12 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def log_event(self, topic: str, msg: Any) -> None:
         if topic == TOPIC:
-            self.newest.add(msg, time.time())
+            self.newest.add(msg)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
         run = self.newest.history
         if run is not None and run.facts.get("client") == client:
-            run.stop(time.time())
+            run.stop()
 
     def cluster(self) -> ClusterView:
         """The current workers."""

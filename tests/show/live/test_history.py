@@ -1,19 +1,17 @@
-"""NewestRun, rates and tasks: complete for a late page, bounded, fast, and deaf to nonsense."""
+"""The history of a run: complete for a late page, bounded, fast, and deaf to nonsense."""
 
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.show.live.history import BUCKETS, FIRST_WIDTH, MOST_NOTES, MOST_STAGES, NewestRun, Timeline
+from distkern.show.live.history import MOST_NOTES, MOST_STAGES, NewestRun
 
 
 def histories(*events, **facts):
     kept = NewestRun()
     for one in events:
-        kept.add({"run": {**FACTS, **facts}, "events": [one]}, received=100.0)
+        kept.add({"run": {**FACTS, **facts}, "events": [one]})
     return kept
 
 
@@ -26,9 +24,6 @@ def test_a_run_as_its_events_told_it():
     assert run.last["objective"] == 1.125
     (total,) = run.passes.totals
     assert (total.times, total.rows, total.waited) == (4, 4000, 16.0)
-    times, rates = run.rates.rates(0)
-    assert sum(rates) * run.rates.width == pytest.approx(4000, rel=0.1)
-    assert times[-1] < 16
     assert [kind for _, kind, _ in run.notes] == ["started", *["checkpoint"] * 4, "finished"]
 
 
@@ -39,7 +34,7 @@ def test_the_pass_under_way():
     assert (step.name, step.stage, step.tasks_done, step.tasks, step.rows_done) == ("snapshot", 2, 3, 4, 750)
     assert step.rows_per_second == 250
     assert not step.finished
-    kept.add({"run": FACTS, "events": [finished]}, 1.0)
+    kept.add({"run": FACTS, "events": [finished]})
     assert step.finished
     assert step.rows_done == 1000
 
@@ -59,13 +54,12 @@ def test_a_hundred_thousand_events_stay_few():
     while count < 100_000:
         events = [*a_pass(now, stage, steps=40), event("stage_finished", now + 40, metrics=metrics(stage))]
         events.append(event("checkpoint_saved", now + 40, stage=stage, path="/m", seconds=0.1))
-        kept.add({"run": FACTS, "events": events}, now)
+        kept.add({"run": FACTS, "events": events})
         count, stage, now = count + len(events), stage + 1, now + 40
     run = kept.history
     assert MOST_STAGES / 2 <= len(run.stages) <= MOST_STAGES
     assert run.last["stage"] == stage - 1
     assert len(run.notes) == MOST_NOTES
-    assert len(run.rates.rates(0)[0]) <= BUCKETS
     (total,) = run.passes.totals
     assert total.times == stage
 
@@ -95,10 +89,10 @@ def test_resumed_lost_workers_and_messages_are_noted():
 
 def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
     unfinished = histories(*whole_run(1, finished=False)).history
-    unfinished.stop(9.0)
+    unfinished.stop()
     assert unfinished.state == "stopped"
     finished = histories(*whole_run(1)).history
-    finished.stop(9.0)
+    finished.stop()
     assert finished.state == "finished"
 
 
@@ -119,9 +113,9 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
 )
 def test_records_of_another_form_are_counted_and_ignored(record):
     kept = NewestRun()
-    kept.add(record, 0.0)
+    kept.add(record)
     assert kept.refused == 1
-    kept.add({"run": FACTS, "events": [started()]}, 0.0)
+    kept.add({"run": FACTS, "events": [started()]})
     assert kept.history.state == "running"
 
 
@@ -134,9 +128,9 @@ def test_kinds_of_a_newer_version_are_passed_over():
 def test_a_run_that_began_later_takes_the_place_of_the_one_before():
     kept = histories(*whole_run(1))
     newer = {**FACTS, "id": "two", "began": 1.0}
-    kept.add({"run": newer, "events": [started()]}, 0.0)
+    kept.add({"run": newer, "events": [started()]})
     assert (kept.history.id, kept.history.stages) == ("two", [])
-    kept.add({"run": FACTS, "events": list(whole_run(1))}, 0.0)
+    kept.add({"run": FACTS, "events": list(whole_run(1))})
     assert (kept.history.id, kept.history.stages, kept.refused) == ("two", [], 0)
 
 
@@ -151,34 +145,5 @@ def test_seconds_of_a_resumed_run_are_of_all_its_tries():
     resumed = event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0))
     kept = histories(*begun, resumed, began=100.0)
     assert kept.history.seconds == 754.0
-    kept.add({"run": FACTS, "events": list(a_pass(104.0, 4))}, 0.0)
+    kept.add({"run": FACTS, "events": list(a_pass(104.0, 4))})
     assert kept.history.seconds == 758.0
-
-
-@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 1e6)), min_size=1, max_size=40))
-def test_amounts_are_kept_and_buckets_are_few(steps):
-    line, now = Timeline(2), 0.0
-    for seconds, amount in steps:
-        line.add(now, now + seconds, amount, 2 * amount)
-        now += seconds
-    # a later amount closes the bucket that is still open
-    line.add(now + 3 * line.width, now + 3 * line.width, 0.0, 0.0)
-    for quantity, factor in ((0, 1), (1, 2)):
-        times, rates = line.rates(quantity)
-        assert len(times) == len(rates) <= BUCKETS
-        assert sum(rates) * line.width == pytest.approx(factor * sum(amount for _, amount in steps))
-
-
-def test_a_steady_flow_is_a_flat_line_whatever_the_width():
-    line = Timeline(1)
-    for step in range(3000):
-        line.add(step, step + 1, 50.0)
-    times, rates = line.rates(0)
-    assert line.width > FIRST_WIDTH
-    assert rates == pytest.approx([50.0] * len(rates))
-    assert times[1] - times[0] == line.width
-    assert times[-1] < 3000
-
-
-def test_nothing_yet():
-    assert Timeline(1).rates(0) == ([], [])

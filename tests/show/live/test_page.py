@@ -17,7 +17,7 @@ def cluster():
 
 def histories(**more):
     kept = NewestRun()
-    kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))}, 0.0)
+    kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))})
     return kept
 
 
@@ -63,7 +63,7 @@ def test_the_newest_run_is_shown():
     made._over.active = 1
     assert curves(made, "objective")["xs"] == [[1.0, 4.0, 7.0, 10.0]]
     newer = {**FACTS, "id": "two", "began": 1.0, "algorithm": "simba", "out": "/models/<n>"}
-    kept.add({"run": newer, "events": [started()]}, 1.0)
+    kept.add({"run": newer, "events": [started()]})
     made.update()
     assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
@@ -81,11 +81,11 @@ def test_the_error_of_no_model_is_not_shown():
     kept = NewestRun()
     stages = [metrics(0), metrics(1, model_size=0), metrics(2), metrics(3)]
     events = [event("stage_finished", float(s["stage"]), metrics=s) for s in stages]
-    kept.add({"run": FACTS, "events": [started(), *events[:2]]}, 0.0)
+    kept.add({"run": FACTS, "events": [started(), *events[:2]]})
     made, document = page(kept)
     assert curves(made, "error")["ys"] == []
     assert text(document, "now").count("<b>-</b>") == 2
-    kept.add({"run": FACTS, "events": events[2:]}, 0.0)
+    kept.add({"run": FACTS, "events": events[2:]})
     made.update()
     assert curves(made, "error")["xs"] == [[5.0, 7.0]] * 2
     assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
@@ -102,7 +102,7 @@ def test_memory_against_limit_and_plan():
 def test_the_solver_s_own_figures_can_be_chosen():
     kept = NewestRun()
     events = [event("stage_finished", float(s), metrics=metrics(s, margin=0.1 * s)) for s in range(3)]
-    kept.add({"run": FACTS, "events": [started(), *events]}, 0.0)
+    kept.add({"run": FACTS, "events": [started(), *events]})
     made, _ = page(kept)
     assert ("margin", "margin") in made._quantity.options
     made._quantity.value = "margin"
@@ -112,7 +112,7 @@ def test_the_solver_s_own_figures_can_be_chosen():
 def test_errors_of_real_targets_are_roots_and_not_percent():
     kept = NewestRun()
     last = metrics(1, train_error=0.09, test_error=0.16, error="mean squared error")
-    kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
+    kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]})
     made, document = page(kept)
     assert curves(made, "error")["ys"] == [[pytest.approx(0.3)], [pytest.approx(0.4)]]
     assert made._figures["error"]._title.text == "Root mean squared error"
@@ -121,7 +121,7 @@ def test_errors_of_real_targets_are_roots_and_not_percent():
 
 def test_progress_waiting_and_events():
     kept = histories()
-    kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
+    kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]})
     _, document = page(kept)
     now = text(document, "now")
     assert "stage 4: snapshot" in now
@@ -129,7 +129,7 @@ def test_progress_waiting_and_events():
     assert "The driver spent all of the 16.0 s of passes waiting for tasks." in text(document, "time")
     assert "checkpoint" in text(document, "events")
     begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0, "unit": "rounds"}
-    kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
+    kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]})
     assert "0 of 2 rounds" in text(page(kept)[1], "now")
 
 
@@ -153,7 +153,7 @@ def test_names_cannot_smuggle_in_html():
         event("message", 1.0, text=evil),
         *list(a_pass(5.0, 1, name=evil))[:2],
     ]
-    kept.add({"run": facts, "events": events}, 0.0)
+    kept.add({"run": facts, "events": events})
     _, document = page(kept)
     shown = "".join(text(document, name) for name in ("now", "time", "events", "legend", "cluster"))
     assert "&lt;img" in shown
