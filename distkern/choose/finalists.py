@@ -71,10 +71,20 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, max_rows: int) 
 
 
 def with_fewer_centres(
-    folds: Sequence[Fold], setting: MachineSetting, max_rows: int, n_few: int
+    folds: Sequence[Fold],
+    setting: MachineSetting,
+    max_rows: int,
+    n_few: int,
+    start: TriedMachine | None = None,
 ) -> tuple[TriedMachine, TriedMachine]:
-    """Return the machine of :func:`over_centres`, and one with its ridge over the first ``n_few`` centres."""
-    paths = [fold.ridge_path(setting, max_rows) for fold in folds]
+    """Return the machine of :func:`over_centres`, and one with its ridge over the first ``n_few`` centres.
+
+    ``start`` is a machine over fewer centres on these folds.
+    """
+    paths = [
+        fold.ridge_path(setting, max_rows, None if start is None else start.coefficients_on(number))
+        for number, fold in enumerate(folds)
+    ]
     n_functions = paths[0][0].n_functions
     size = min(folds[0].train.n_rows, max_rows), n_functions
     tried: dict[int, TriedMachine] = {}
@@ -83,7 +93,8 @@ def with_fewer_centres(
         if position not in tried:
             moved = replace(setting, ridge=setting.ridge * _RIDGE_FACTOR**position, size=size)
             losses = np.concatenate([_losses(*path, moved.ridge) for path in paths])
-            tried[position] = TriedMachine(moved, losses)
+            coefficients = tuple(path.coefficients for path, _ in paths)
+            tried[position] = TriedMachine(moved, losses, coefficients=coefficients)
         return tried[position]
 
     line_search(at, (1, -1))
@@ -112,7 +123,8 @@ def retrained(
     on_others: list[TriedMachine] = []
     for number, fold in enumerate(folds[n_done:]):
         parts = [fold.held_out, *(others if number == 0 else ())]
-        path, _ = fold.with_rows(fold.train, SampleRows.joined(parts)).ridge_path(setting)
+        wider = fold.with_rows(fold.train, SampleRows.joined(parts))
+        path, _ = wider.ridge_path(setting, start=found.coefficients_on(n_done + number))
         setting = replace(setting, size=(folds[0].train.n_rows, path.n_functions))
         ends = np.cumsum([part.n_rows for part in parts])[:-1]
         decisions = np.split(path.decisions(setting.ridge), ends)

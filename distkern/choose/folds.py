@@ -70,7 +70,18 @@ class MachineSetting:
 
 @dataclass(frozen=True)
 class TriedMachine(TriedSetting[MachineSetting]):
-    """A machine's setting with its losses on held-out rows."""
+    """A machine's setting with its losses on held-out rows.
+
+    Attributes
+    ----------
+    coefficients : of the machine on the leading folds, where machines with more rows or centres start
+    """
+
+    coefficients: tuple[Array, ...] = field(default=(), repr=False, compare=False)
+
+    def coefficients_on(self, fold: int) -> Array | None:
+        """Return the coefficients on a fold, None if they are unknown."""
+        return self.coefficients[fold] if fold < len(self.coefficients) else None
 
     @property
     def kernel(self) -> Kernel:
@@ -158,7 +169,9 @@ class Fold:
         settings = [MachineSetting("exact", choice, kernel, ridge, 2 * (train.n_rows,)) for ridge in ridges]
         return _tried(settings, machines.over_all_rows(kernel.over(mapping), ridges, train, held_out))
 
-    def ridge_path(self, setting: MachineSetting, n_rows: int | None = None) -> tuple[RidgePath, Likelihood]:
+    def ridge_path(
+        self, setting: MachineSetting, n_rows: int | None = None, start: Array | None = None
+    ) -> tuple[RidgePath, Likelihood]:
         """Return the machines with the delivered loss over a setting's features, and the held-out losses."""
         mapping, train, held_out = self.mapped(setting.map, n_rows or self.train.n_rows)
         if setting.kernel is None:
@@ -170,7 +183,7 @@ class Fold:
         with_one, held_out_with_one = (
             np.hstack([part, np.ones((len(part), 1), part.dtype)]) for part in features
         )
-        return RidgePath(with_one, held_out_with_one, Likelihood(train)), Likelihood(held_out)
+        return RidgePath(with_one, held_out_with_one, Likelihood(train), start), Likelihood(held_out)
 
     def mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, SampleRows, SampleRows]:
         """Return a map, up to ``n_rows`` training rows and the held-out rows in its coordinates."""

@@ -258,11 +258,11 @@ class _Ladder:
         return finalists.over_centres(self.search_folds, setting, self.search_rows)
 
     def over_few(
-        self, setting: MachineSetting, n_centres: int, n_few: int
+        self, setting: MachineSetting, n_centres: int, n_few: int, start: TriedMachine | None = None
     ) -> tuple[TriedMachine, TriedMachine]:
         """Train a machine with its delivered loss over centres, and over the first few of them."""
         setting = replace(setting, n_centres=n_centres)
-        return finalists.with_fewer_centres(self.search_folds, setting, self.search_rows, n_few)
+        return finalists.with_fewer_centres(self.search_folds, setting, self.search_rows, n_few, start)
 
     def inexact_candidates(
         self, linear: TriedMachine, tried: Sequence[TriedMachine]
@@ -289,7 +289,7 @@ class _Ladder:
         change, error = mean_difference(few.losses, more.losses)
         if is_open := abs(change) + error > _FLAT * more.score:
             n_few = min(CENTRES, self.n_centres(more.setting.size[0]))
-            more, few = self.over_few(more.setting, LANDMARKS, n_few)
+            more, few = self.over_few(more.setting, LANDMARKS, n_few, more)
         is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)
         return [*candidates, more], (is_open and _is_worth(more, few)) or is_separable
 

@@ -58,6 +58,21 @@ def test_machines_are_minima(n_classes, ridge):
     np.testing.assert_allclose(found, expected, atol=0.1 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("n_start", [1, 3, 5])
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+def test_the_start_changes_nothing_but_the_work(n_classes, n_start):
+    """Coefficients of fewer functions, of as many, and of more."""
+    rows = rows_of(300, n_classes)
+    columns = np.column_stack([rows.features.astype(float), np.ones(300)])
+    start = np.random.default_rng(1).normal(size=(n_start + 1, Likelihood(rows).n_outputs))
+    expected = RidgePath(columns, columns, Likelihood(rows)).decisions(3.0)
+    found = RidgePath(columns, columns, Likelihood(rows), start).decisions(3.0)
+    scale = Likelihood(rows).constant_losses().sum()
+    assert Likelihood(rows).losses(found).sum() == pytest.approx(
+        Likelihood(rows).losses(expected).sum(), abs=2e-3 * scale
+    )
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_large_ridge_gives_the_shares(n_classes):
     rows = rows_of(400, n_classes)
@@ -137,9 +152,9 @@ def test_folds_that_are_done_are_not_trained_again(monkeypatch):
     expected, _ = finalists.retrained(three, candidate, 0)
     n_train, ridge_path = [], Fold.ridge_path
 
-    def counted(self, *arguments):
+    def counted(self, *arguments, **keywords):
         n_train.append(self.train.n_rows)
-        return ridge_path(self, *arguments)
+        return ridge_path(self, *arguments, **keywords)
 
     monkeypatch.setattr(Fold, "ridge_path", counted)
     found, _ = finalists.retrained(three, candidate, 2)
