@@ -471,6 +471,7 @@ class FittedModel(SavedAs, ABC):
             If the folder is missing or was changed.
         """
         state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["settings"] = self.settings.cleaned
         stored = {
             name: one for name, one in state.items() if hasattr(one, "loaded") and hasattr(one, "n_bytes")
         }

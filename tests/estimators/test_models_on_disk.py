@@ -200,9 +200,11 @@ FRAME = pandas.DataFrame({"x": X[:, 0], "kind": np.where(Y, "a", "b")})
     ],
     ids=["newton", "auto of a table", "cells"],
 )
-def test_skops_stores_models_of_trusted_classes(model, rows):
+@pytest.mark.parametrize("is_loaded", [False, True], ids=["fitted", "loaded"])
+def test_skops_stores_models_of_trusted_classes(model, rows, is_loaded, tmp_path):
     skops = pytest.importorskip("skops.io")
-    data = skops.dumps(model.fit(rows, Y))
+    model.fit(rows, Y).save(tmp_path / "m")
+    data = skops.dumps(load_model(tmp_path / "m") if is_loaded else model)
     trusted = skops.get_untrusted_types(data=data)
     assert all(name.startswith(("distkern.", "numpy.")) for name in trusted), trusted
     again = skops.loads(data, trusted=trusted)
