@@ -19,7 +19,6 @@ from distkern.data.ingest import shard
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.runs.algorithms import algorithm
-from distkern.solvers.newton import Newton
 from pages import blocks
 
 PAGE = Path(distkern.__file__).parent / "ARCHITECTURE.md"
@@ -77,8 +76,8 @@ def test_the_loss_and_the_kernel_are_found_and_trained_with():
     assert kernel.closed_form(np.zeros((1, 2)), np.ones((1, 2)))[0, 0] == 1 / 5
     X, y = make_moons(300, noise=0.1, random_state=0)
 
-    # the class statement asks which losses and kernels there are; that of the package was made before
-    class Anew(distkern.NewtonClassifier, solver=Newton):
+    # a class asks once which losses and kernels there are; that of the package may have asked before
+    class Anew(distkern.NewtonClassifier, solver="newton"):
         """The classifier."""
 
     settings = {"loss": "smoothed_hinge", "features": "nystroem", "kernel": "inverse_quadratic", "gamma": 4.0}

@@ -194,7 +194,7 @@ def modules_of_service(folder):
 def main():
     assert os.environ.get("NUMBA_DISABLE_JIT") == "1", "compiled loops have no frames"
     with TemporaryDirectory() as folder:
-        found = walks(Path(folder))
+        found, service = walks(Path(folder)), modules_of_service(Path(folder))
         if sys.argv[1:] == ["--json"]:
             facts = {
                 name: {
@@ -205,9 +205,8 @@ def main():
                 }
                 for name, one in found.items()
             }
-            print(json.dumps(facts))
+            print(json.dumps({"walks": facts, "service": service}))
             return
-        service = modules_of_service(Path(folder))
     print(f"{'walk':16} {'files':>6} {'functions':>10} {'stack':>6} {'clean':>6} {'climbs':>7}")
     for name, one in found.items():
         climbs = f"{len(one.climbs)}/{sum(one.climbs.values())}"

@@ -75,7 +75,7 @@ def _facts(solver: type[Any]) -> dict[str, Any]:
 
 
 def _facts_of_choice() -> dict[str, Any]:
-    from distkern.solvers.hyperparameters import CHOICE, CHOOSABLE, PROBABILITY
+    from distkern.core.common_parameters import CHOICE, CHOOSABLE, PROBABILITY
 
     return {
         "what": "auto: the algorithm that suits the data, chosen by their shape or by a trial (the default)",

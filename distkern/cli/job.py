@@ -217,8 +217,8 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
 
 def _refuse_unknown_names(job: Job) -> None:
     """Refuse an unknown algorithm or hyperparameter, with the nearest known name."""
+    from distkern.core.common_parameters import CHOOSABLE
     from distkern.solvers.base import SOLVERS
-    from distkern.solvers.hyperparameters import CHOOSABLE
 
     known = _names_of(job.algorithm)
     searched = {} if job.search is None else job.search.params
@@ -257,8 +257,9 @@ def _refuse_unknown_names(job: Job) -> None:
 
 def _names_of(algorithm: str) -> set[str]:
     """Return the hyperparameters of an algorithm; :class:`InputError` if it is unknown."""
+    from distkern.core.common_parameters import CHOICE
     from distkern.solvers.base import SOLVERS
-    from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
+    from distkern.solvers.hyperparameters import hyperparameters_of
 
     if algorithm == CHOSEN:
         return {*CHOICE, "probability", "class_weight", "threshold", "dtype"}

@@ -365,8 +365,9 @@ def _algorithms(context: click.Context, parameter: click.Parameter, begun: str) 
 def _settings(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Offer the hyperparameters of the named algorithm, then the values of one that takes words."""
     from distkern.cli.algorithms import CHOSEN
+    from distkern.core.common_parameters import CHOICE
     from distkern.solvers.base import SOLVERS
-    from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
+    from distkern.solvers.hyperparameters import hyperparameters_of
 
     named = str(context.params.get("algorithm") or CHOSEN)
     known = hyperparameters_of(SOLVERS[named]) if named in SOLVERS else CHOICE

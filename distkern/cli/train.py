@@ -73,7 +73,8 @@ def train(
     job = resolve_job(job_file, flags, settings)
     if job.search is not None:
         click.echo("note: the table [search] is for `distkern tune`; training with [params]", err=True)
-    _, dataset = prepare(job)
+    estimator, dataset = prepare(job)
+    recipe = estimator.recipe()
     job = placed(job, dataset, dashboard)
 
     from distkern.cli.facts import memory_line
@@ -84,7 +85,12 @@ def train(
         _, history = supervised(
             job,
             lambda tried: run_job(
-                job, dataset, listeners=listeners, resume=resume or tried > 0, dashboard=dashboard
+                job,
+                dataset,
+                listeners=listeners,
+                resume=resume or tried > 0,
+                dashboard=dashboard,
+                recipe=recipe,
             ),
             retries,
             terminal.line,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -351,3 +352,10 @@ class ArrayGroup(AbstractGroup):
     def __reduce__(self) -> tuple[Any, ...]:
         # send only the group's rows to another process
         return ArrayGroup, (self._taken(slice(None)), slice(None), self._block_rows, self._first)
+
+
+def is_dask(*arrays: Any) -> bool:
+    """Return whether any argument is a Dask collection."""
+    # whoever has one has imported Dask
+    base = sys.modules.get("dask.base")
+    return base is not None and any(base.is_dask_collection(array) for array in arrays)

@@ -33,11 +33,6 @@ CHOOSING_ANNOUNCED = "choosing the algorithm by trials on a sample of the rows"
 _TEXTS = {"algorithm", "dashboard", "name", "unit", "mode", "path", "address", "text", "result"}
 _OPTIONAL = {"stages", "workers", "in_process", "dashboard", "resumed_from", "tol", "stage", "split_seconds"}
 _LARGEST = 1e18
-#: figures of every line of metrics, at least 0
-_ALWAYS = ("stage", "passes", "seconds")
-_WORDS, _LISTS = {"error", "ended"}, {"notes", "warnings"}
-#: bound on figures beyond which sums and rounding fail
-_LARGEST_FIGURE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +119,9 @@ def plain(value: Any) -> Any:
 
 def is_usual(event: Event) -> bool:
     """Return whether an event of unknown origin has valid fields and a valid time."""
+    # does not travel to the scheduler with the live page
+    from distkern.data.stage_lines import check_line
+
     if not isinstance(event.kind, str) or event.kind not in KINDS or not 0 <= event.time < _LARGEST:
         return False
     for name in KINDS[event.kind]:
@@ -142,37 +140,3 @@ def is_usual(event: Event) -> bool:
         elif name != "split_seconds" and not (isinstance(value, int | float) and abs(value) < _LARGEST):
             return False
     return True
-
-
-def check_line(line: Mapping[str, Any]) -> None:
-    """Check the metrics of a stage of unknown origin.
-
-    Raises
-    ------
-    ValueError
-        Naming the first key that is missing or has a value of the wrong type.
-    """
-    # these do not travel to the scheduler with the live page
-    from distkern.core.choices import ComparedList
-    from distkern.data.store.description import described
-
-    for name in _ALWAYS:
-        if not _is_number(line.get(name)) or not line[name] >= 0:
-            raise ValueError(f"{name}: not a number of at least 0")
-    for name, value in line.items():
-        if name == "candidates":
-            try:
-                described(ComparedList, {name: value})
-            except ValueError as error:
-                raise ValueError(f"candidates: {error}") from None
-        elif name in _WORDS or name in _LISTS:
-            texts = [value] if name in _WORDS else value
-            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"{name}: not a text")
-        elif value is not None and not _is_number(value):
-            raise ValueError(f"{name}: not a number")
-
-
-def _is_number(value: Any) -> bool:
-    # NaN counts: model.json has it for unknown figures
-    return type(value) in (int, float) and not abs(value) > _LARGEST_FIGURE

@@ -22,7 +22,7 @@ from distkern.solvers._cells.machine import solved_values
 
 if TYPE_CHECKING:
     from distkern.choose.folds import TriedMachine
-    from distkern.maths.losses.conjugate import AbstractDualLoss
+    from distkern.maths.losses.base import AbstractDualLoss
     from distkern.runs.data import TrainingData
 
 

@@ -13,6 +13,14 @@ from numpy.typing import NDArray
 
 from distkern.core import blas
 from distkern.core.choices import Compared, reason
+from distkern.core.common_parameters import (
+    CHOICE,
+    CHOOSABLE,
+    CLASS_WEIGHT,
+    PROBABILITY,
+    RANDOM_STATE,
+    THRESHOLD,
+)
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.core.types import AbstractSource
@@ -26,14 +34,6 @@ from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
-from distkern.solvers.hyperparameters import (
-    CHOICE,
-    CHOOSABLE,
-    CLASS_WEIGHT,
-    PROBABILITY,
-    RANDOM_STATE,
-    THRESHOLD,
-)
 
 if TYPE_CHECKING:
     from distkern.choose.choice import TriedSetting
@@ -372,8 +372,10 @@ class AbstractKernelMachine(AbstractEstimator):
             chosen = recipe.candidate(data, has_test=False)
         return recipe.estimator_for(chosen, len(data.classes))
 
+    # n_jobs belongs to the machine that trained
+    unstored: ClassVar = {**AbstractEstimator.unstored, "n_jobs": None}
+
     def stored_params(self) -> dict[str, Any]:
-        # n_jobs belongs to the machine that trained
         return {name: value for name, value in super().stored_params().items() if name != "n_jobs"}
 
     def changed(self) -> set[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.features import LandmarkModel
-from distkern.solvers.avm import AVM
 
 
-class AVMClassifier(AbstractClassifier, solver=AVM):
+class AVMClassifier(AbstractClassifier, solver="avm"):
     """Kernel classifier by the approximation vector machine (Le et al. 2017; Tan et al. 2019).
 
     Minimises the objective of :class:`CSVRGClassifier` by stochastic gradients that are moved to landmarks,

@@ -1,6 +1,6 @@
 """Classifiers and regressors: the base classes of the estimators by the kind of their targets.
 
-A line such as ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` makes an estimator with the
+A line such as ``class SVRGClassifier(AbstractExplicitClassifier, solver="svrg")`` makes an estimator with the
 solver's name and hyperparameters. A class that derives directly from :class:`AbstractClassifier` or
 :class:`AbstractRegressor` must give:
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from distkern.core.common_parameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD
 from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.parameters import Parameter
@@ -38,11 +39,10 @@ from distkern.model.features import ExplicitModel
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.refusals import refuse_lazy
-from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
 if TYPE_CHECKING:
     from distkern.show.explanation import Explanation
+    from distkern.solvers.base import AbstractSolver
 
 
 class Explainable:
@@ -137,6 +137,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     @classmethod
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
+        from distkern.solvers.hyperparameters import loss_for
+
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("binary", "classes"), loss.default)}
 
@@ -171,6 +173,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             self._check_known(classes)
             return self.update(X, y, sample_weight)
         if classes is not None:
+            from distkern.core.targets import plain_targets
+
             labels = column_or_1d(plain_targets(y))
             if sample_weight is not None:
                 check_consistent_length(labels, sample_weight)
@@ -194,6 +198,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     def _check_known(self, classes: Any) -> None:
         """Refuse ``classes`` of a later batch that differ from the model's."""
+
         if classes is not None and not np.array_equal(
             np.unique(plain_targets(classes, "classes")), self._classes()
         ):
@@ -239,6 +244,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         return classes
 
     def _has_probabilities(self) -> bool:
+        if self._model is not None and self._model.chances is not None:
+            return True
         loss = self.kind.loss_of(super()._settings())
         if getattr(self, "probability", False) or loss.has_probabilities:
             return True
@@ -281,11 +288,13 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
     }
 
     @classmethod
-    def name_with(cls, solver: type[AbstractSolver[Any]]) -> str:
-        return f"{solver.name}_regressor"
+    def name_with(cls, solver: str) -> str:
+        return f"{solver}_regressor"
 
     @classmethod
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
+        from distkern.solvers.hyperparameters import loss_for
+
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("real",), "square")}
 

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core import blas
+from distkern.core.common_parameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 from distkern.core.parameters import AUTO
 from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.losses.base import AbstractDualLoss
 from distkern.model.cells import CellModel
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.cells import Cells
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 
 if TYPE_CHECKING:
     from distkern.choose.folds import TriedMachine
@@ -118,7 +118,7 @@ class AbstractCells(AbstractEstimator):
         return model
 
 
-class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
+class CellClassifier(AbstractCells, AbstractClassifier, solver="cells"):
     """Exact kernel machines in cells of the input, with several classes by one-vs-rest.
 
     The rows are divided into cells of at most ``max_cell_rows`` rows. The machine of a cell minimises 1/2
@@ -147,7 +147,7 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
     }
 
 
-class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
+class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver="cells"):
     """Exact kernel machines in cells of the input, for real targets.
 
     f = target_center_ + target_scale_ g, where g minimises the objective of :class:`CellClassifier`.

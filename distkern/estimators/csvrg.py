@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.features import CSVRGModel
-from distkern.solvers.csvrg import CSVRG
 
 
-class CSVRGClassifier(AbstractClassifier, solver=CSVRG):
+class CSVRGClassifier(AbstractClassifier, solver="csvrg"):
     """Kernel classifier by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``

@@ -11,16 +11,18 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MethodType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from distkern.core.common_parameters import CHOOSABLE, RANDOM_STATE, SCALE
 from distkern.core.errors import InputError, nearest, unknown_name
 from distkern.core.parameters import AUTO, Parameter
 from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same
 from distkern.model.value import FittedModel
-from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import CHOOSABLE, RANDOM_STATE, SCALE, hyperparameters_of
+
+if TYPE_CHECKING:
+    from distkern.solvers.base import AbstractSolver
 
 #: annotation -> type in docstrings
 _TYPES = {"NDArray": "ndarray", "Mapping": "dict", "Floats": "ndarray", "Any": "object"}
@@ -62,12 +64,10 @@ def with_parameters(text: str, parameters: Mapping[str, Parameter]) -> str:
     return _with_table(inspect.cleandoc(text), "Parameters", table)
 
 
-def with_attributes(kind: type[Any]) -> str:
+def with_attributes(kind: type[Any], text: str) -> str:
     """Return a class docstring with the table of the fitted attributes before the examples."""
     return _with_table(
-        kind.__doc__ or "",
-        "Attributes",
-        {name: (of_type, meaning) for name, of_type, meaning in attributes_of(kind)},
+        text, "Attributes", {name: (of_type, meaning) for name, of_type, meaning in attributes_of(kind)}
     )
 
 
@@ -258,17 +258,31 @@ class Elsewhere:
         raise AttributeError(f"{name} has no {self._name}: use {self._instead}")
 
 
+class _MadeWhenRead:
+    """An attribute or method of a class that is made, and takes this one's place, when it is first read."""
+
+    def __init__(self, owner: type[Any], name: str, make: Callable[[type[Any]], Any]) -> None:
+        self._owner, self._name, self._make = owner, name, make
+
+    def __get__(self, instance: Any, kind: type) -> Any:
+        made = self._make(self._owner)
+        setattr(self._owner, self._name, made)
+        return MethodType(made, instance) if callable(made) and instance is not None else made
+
+
 class HyperparameterMixin:
     """Hyperparameters, constructor and fitted attributes of an estimator.
 
-    ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` gets its name and hyperparameters from
-    the solver and from :attr:`extra_parameters`. Other classes set ``hyperparameters`` themselves.
+    ``class SVRGClassifier(AbstractExplicitClassifier, solver="svrg")`` gets its name from the solver's, and
+    its hyperparameters from the solver and from :attr:`extra_parameters`. Other classes set
+    ``hyperparameters`` themselves. A solver is imported when hyperparameters, constructor or docstring are
+    read, so that a loaded model predicts without it.
     """
 
     #: its name for ``--algorithm`` and in model files
     name: ClassVar[str]
     task: ClassVar[str]
-    solver_type: ClassVar[type[Any] | None] = None
+    solver_name: ClassVar[str | None] = None
     #: class of its models
     kind: ClassVar[type[Any]]
     hyperparameters: ClassVar[dict[str, Parameter]]
@@ -279,25 +293,45 @@ class HyperparameterMixin:
     }
     #: hyperparameters of all subclasses
     common_parameters: ClassVar[Mapping[str, Parameter]] = {}
+    #: hyperparameters that files of models may lack, with their values in loaded ones
+    unstored: ClassVar[Mapping[str, Any]] = {"dtype": AUTO}
     #: values of hyperparameters that depend on the rows, used if the rows decide nothing
     left_open: ClassVar[Mapping[str, Any]] = {}
     #: fitted attribute by name, with the underscore
     fitted_attributes: ClassVar[Mapping[str, Fitted]] = {}
     _model: Any = None
 
-    def __init_subclass__(cls, *, solver: type[AbstractSolver[Any]] | None = None, **given: Any) -> None:
+    def __init_subclass__(cls, *, solver: str | None = None, **given: Any) -> None:
         if solver is not None:
-            cls.solver_type = solver
+            cls.solver_name = solver
             cls.name = vars(cls).get("name", cls.name_with(solver))
-            cls.hyperparameters = hyperparameters_of(
-                solver, **{**cls.loss_of(solver), **cls.extra_parameters}
-            )
         super().__init_subclass__(**given)
-        if "hyperparameters" in vars(cls):
-            cls.hyperparameters = {**cls.hyperparameters, **cls.common_parameters}
-            cls.fitted_attributes = cls._attributes()
-            give_constructor(cls, cls.hyperparameters)
-            cls.__doc__ = with_attributes(cls)
+        declared, text = vars(cls).get("hyperparameters"), cls.__doc__ or ""
+        if solver is None and declared is None:
+            return
+        cls.fitted_attributes = cls._attributes()
+        made: dict[str, Callable[[type[Any]], Any]] = {
+            "hyperparameters": lambda kind: {**(declared or kind.declared()), **kind.common_parameters},
+            "__init__": constructor_of,
+            "__doc__": lambda kind: with_attributes(kind, with_parameters(text, kind.hyperparameters)),
+        }
+        for name, make in made.items():
+            setattr(cls, name, _MadeWhenRead(cls, name, make))
+
+    @classmethod
+    def solver_type(cls) -> type[AbstractSolver[Any]] | None:
+        from distkern.solvers.base import SOLVERS
+
+        return None if cls.solver_name is None else SOLVERS[cls.solver_name]
+
+    @classmethod
+    def declared(cls) -> dict[str, Parameter]:
+        """Return the hyperparameters that the solver and the class declare."""
+        from distkern.solvers.hyperparameters import hyperparameters_of
+
+        solver = cls.solver_type()
+        assert solver is not None, "other classes set their hyperparameters"
+        return hyperparameters_of(solver, **{**cls.loss_of(solver), **cls.extra_parameters})
 
     @classmethod
     def _attributes(cls) -> dict[str, Fitted]:
@@ -309,9 +343,9 @@ class HyperparameterMixin:
         return {f"{name}_": one for known in parts.values() for name, one in known.items()}
 
     @classmethod
-    def name_with(cls, solver: type[AbstractSolver[Any]]) -> str:
-        """Return the name of a class that does not set its own."""
-        return solver.name
+    def name_with(cls, solver: str) -> str:
+        """Return the name of a class that does not set its own, from the solver's name."""
+        return solver
 
     @classmethod
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
@@ -365,13 +399,15 @@ def unknown_hyperparameter(estimator: Any, name: str) -> InputError:
 def _of_choosable(name: str) -> str | None:
     """Return the hyperparameter of an automatically chosen algorithm that a name means."""
     from distkern.solvers.base import SOLVERS
+    from distkern.solvers.hyperparameters import hyperparameters_of
 
     known = {one for algorithm in CHOOSABLE for one in hyperparameters_of(SOLVERS[algorithm])}
     return nearest(name, known)
 
 
-def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> None:
-    """Add the constructor and the docstring's parameter table to a class."""
+def constructor_of(estimator: type[Any]) -> Callable[..., None]:
+    """Return the constructor of an estimator."""
+    parameters: dict[str, Parameter] = estimator.hyperparameters
 
     def __init__(self: Any, **given: Any) -> None:
         for name in given:
@@ -386,5 +422,4 @@ def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> No
     ]
     __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
-    estimator.__init__ = __init__  # type: ignore[misc]
-    estimator.__doc__ = with_parameters(estimator.__doc__ or "", parameters)
+    return __init__

@@ -10,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
+from distkern.core.common_parameters import RANDOM_STATE, SCALE
 from distkern.core.errors import InputError, invalid_value
 from distkern.core.names import plain_labels
 from distkern.core.targets import plain_targets
-from distkern.core.types import Block
+from distkern.core.types import Block, is_dask
 from distkern.data.dataset import Dataset, Split
 from distkern.data.table import are_alike
-from distkern.engine.dask.arrays import in_turn, is_dask
+from distkern.engine.dask.arrays import in_turn
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.random import RatioModel
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
 from distkern.runs.sources import JoinedRows
-from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 
 def are_samples(X: Any, y: Any) -> bool:
@@ -180,7 +179,7 @@ class RatioRecipe(Recipe):
         return weights
 
 
-class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
+class DSGDensityRatio(AbstractClassifier, solver="dsg_density_ratio"):
     """Estimate f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014,
     Section 4).
 

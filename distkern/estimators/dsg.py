@@ -23,7 +23,7 @@ from distkern.model.random import RandomModel
 from distkern.model.value import FittedModel
 from distkern.show.history import History
 from distkern.solvers.base import Problem
-from distkern.solvers.dsg import DSG, ContinuedDSG
+from distkern.solvers.dsg import ContinuedDSG
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,12 @@ class AbstractBatchLearner(AbstractEstimator):
         from distkern.engine.drive import Driver
         from distkern.engine.executors import open_executor
         from distkern.runs.sources import ArraySource
-        from distkern.runs.updating import further_of
 
         known, before, earlier = self._model, None, SavedForUpdate()
-        settings = self._settings() if known is None else known.settings
+        settings = self._settings() if known is None else known.settings.cleaned
         if known is not None:
             assert isinstance(known, RandomModel)
-            earlier = further_of(known)
+            earlier = known.further.loaded()
             before = known.stored_state() if known.state is None else known.state
         columns = batch.columns
         rows = Preparation(scaling=columns.scaling, dtype=columns.dtype).apply_rows(batch.rows)
@@ -149,7 +148,7 @@ class AbstractBatchLearner(AbstractEstimator):
         return self
 
 
-class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
+class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver="dsg"):
     """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space. Each step draws a batch
@@ -221,7 +220,7 @@ class DSGClassifier(AbstractBatchLearner, AbstractClassifier, solver=DSG):
         return self._continue(RowBatch(batch.columns, rows, codes, weights, known, factors))
 
 
-class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver=DSG):
+class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver="dsg"):
     """Kernel regressor by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

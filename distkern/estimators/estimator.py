@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from distkern.core.common_parameters import DTYPE, THRESHOLD
 from distkern.core.errors import InputError
 from distkern.core.python_words import in_python, warn
 from distkern.data.scaling import Scaling
@@ -31,7 +32,6 @@ from distkern.estimators.declared import HyperparameterMixin
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.given import described, rows_for
-from distkern.solvers.hyperparameters import DTYPE, THRESHOLD
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Split
@@ -63,7 +63,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             Naming a hyperparameter and its range, or the setting that would give it an effect.
         """
         values = {name: getattr(self, name) for name in self.hyperparameters}
-        return Settings.of(self.hyperparameters, values, self.solver_type, self.left_open)
+        return Settings.of(self.hyperparameters, values, self.solver_type(), self.left_open)
 
     def recipe(self) -> Recipe:
         """Return what a run learns by; raises as :meth:`check_parameters`."""
@@ -323,7 +323,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         A hyperparameter that is "auto" gives the value that was chosen, or the one that is used without a
         search.
         """
-        return (self._settings() if self._model is None else self._model.settings).value(name)
+        return (self._settings() if self._model is None else self._model.settings.cleaned).value(name)
 
     def basis(self, dtype: Any = np.float32) -> Any:
         """Return the fitted basis, computing in ``dtype``."""

@@ -13,9 +13,10 @@ from distkern.core.errors import InputError, invalid_value, unknown_name
 from distkern.core.parameters import Whole
 from distkern.core.rng import Purpose, stream
 from distkern.core.targets import plain_targets
+from distkern.core.types import is_dask
 from distkern.data.dataset import Dataset, Split
 from distkern.data.scaling import Scaling
-from distkern.engine.dask.arrays import DaskArraySource, is_dask
+from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.model.value import FittedModel

@@ -9,10 +9,9 @@ import numpy as np
 from distkern.core.errors import InputError
 from distkern.estimators.base import AbstractFunctionalRegressor
 from distkern.model.random import DEVIATION, GaussianProcessModel
-from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess
 
 
-class DSGGaussianProcessRegressor(AbstractFunctionalRegressor, solver=DSGGaussianProcess):
+class DSGGaussianProcessRegressor(AbstractFunctionalRegressor, solver="dsg_gaussian_process"):
     """Gaussian process regressor over random features, with standard deviations of the predictions.
 
     The prior of f has the mean of the targets and the covariance target_scale_^2 k(x, x'), where

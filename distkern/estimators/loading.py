@@ -46,6 +46,7 @@ def estimator_of(model: FittedModel) -> Any:
     """Return the estimator of a fitted model."""
     kind = algorithm(model.saved_name)
     assert kind is not None, "an estimator made the model"
-    estimator = kind(**model.saved_params)
-    estimator._model = model
+    # its constructor would import the solver
+    estimator = object.__new__(kind)
+    vars(estimator).update({**kind.unstored, **model.saved_params}, _model=model)
     return estimator

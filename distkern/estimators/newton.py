@@ -6,8 +6,7 @@ from typing import Any
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.model.newton import NewtonModel
-from distkern.solvers.newton import Newton
+from distkern.model.features import NewtonModel
 
 
 class AbstractNewton(AbstractEstimator):
@@ -20,7 +19,7 @@ class AbstractNewton(AbstractEstimator):
         return super().stored_params() | {"memory_limit": None}
 
 
-class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton):
+class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver="newton"):
     """Linear classifier over features of a kernel, by Newton's method on summed Gram matrices.
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -49,7 +48,7 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton
     """
 
 
-class NewtonRegressor(AbstractNewton, AbstractExplicitRegressor, solver=Newton):
+class NewtonRegressor(AbstractNewton, AbstractExplicitRegressor, solver="newton"):
     """Linear regressor over features of a kernel, by Newton's method on summed Gram matrices.
 
     With the square loss this is ridge regression in one pass. ``nu`` weighs |g|^2 / 2, where f =

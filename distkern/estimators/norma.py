@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.compare.norma import NORMA
 
 
-class NORMAClassifier(AbstractExplicitClassifier, solver=NORMA):
+class NORMAClassifier(AbstractExplicitClassifier, solver="norma"):
     """Kernel classifier by stochastic functional gradients (Dai et al. 2014, Table 2: NORMA).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2. Each step shrinks f and adds kernels at a batch of rows,
@@ -24,7 +23,7 @@ class NORMAClassifier(AbstractExplicitClassifier, solver=NORMA):
     """
 
 
-class NORMARegressor(AbstractExplicitRegressor, solver=NORMA):
+class NORMARegressor(AbstractExplicitRegressor, solver="norma"):
     """Kernel regressor by stochastic functional gradients.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from distkern.core.common_parameters import RANDOM_STATE, SCALE
 from distkern.core.parameters import AUTO, NOTHING, Words, declared
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.features.random import SAMPLER
 from distkern.model.random import MOST_FEATURES, NoveltyModel
 from distkern.solvers.dsg_novelty import DSGNovelty
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 _SOLVER = declared(DSGNovelty)
 #: hyperparameters that depend on the rows, with their values for many rows
@@ -42,7 +42,7 @@ _CHOICES = {
 }
 
 
-class DSGNoveltyDetector(OutlierMixin, AbstractEstimator, solver=DSGNovelty):  # type: ignore[misc]
+class DSGNoveltyDetector(OutlierMixin, AbstractEstimator, solver="dsg_novelty"):  # type: ignore[misc]
     """Novelty detector by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as

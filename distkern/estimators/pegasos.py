@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.features import PegasosModel
-from distkern.solvers.pegasos import Pegasos
 
 
-class PegasosClassifier(AbstractClassifier, solver=Pegasos):
+class PegasosClassifier(AbstractClassifier, solver="pegasos"):
     """Linear support vector machine over rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), with several classes one-vs-rest in the

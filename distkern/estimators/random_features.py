@@ -15,14 +15,15 @@ from sklearn.utils._set_output import _get_container_adapter, _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from distkern.core import blas
+from distkern.core.common_parameters import RANDOM_STATE
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, Parameter, Whole
 from distkern.core.python_words import in_python
 from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked, stacked
-from distkern.core.types import Floats
+from distkern.core.types import Floats, is_dask
 from distkern.data.dataset import Dataset, Split
 from distkern.data.preparation import Preparation
-from distkern.engine.dask.arrays import as_array, is_dask
+from distkern.engine.dask.arrays import as_array
 from distkern.estimators.declared import HyperparameterMixin
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.kernel_choice import GAMMA, a_kernel
@@ -33,7 +34,7 @@ from distkern.model.columns import Columns
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.runs.given import column_check, columns_of, columns_of_dataset, rows_for
-from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
+from distkern.solvers.hyperparameters import hyperparameters_of
 
 _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)

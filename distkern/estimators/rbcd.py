@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.compare.rbcd import RBCD
 
 
-class RBCDClassifier(AbstractExplicitClassifier, solver=RBCD):
+class RBCDClassifier(AbstractExplicitClassifier, solver="rbcd"):
     """Linear classifier over features of a kernel, by random block coordinate descent (Dai et al. 2014).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -23,7 +22,7 @@ class RBCDClassifier(AbstractExplicitClassifier, solver=RBCD):
     """
 
 
-class RBCDRegressor(AbstractExplicitRegressor, solver=RBCD):
+class RBCDRegressor(AbstractExplicitRegressor, solver="rbcd"):
     """Linear regressor over features of a kernel, by random block coordinate descent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.compare.sbmd import SBMD
 
 
-class SBMDClassifier(AbstractExplicitClassifier, solver=SBMD):
+class SBMDClassifier(AbstractExplicitClassifier, solver="sbmd"):
     """Linear classifier over features of a kernel, by stochastic block mirror descent (Dai et al. 2014, Table
     2).
 
@@ -25,7 +24,7 @@ class SBMDClassifier(AbstractExplicitClassifier, solver=SBMD):
     """
 
 
-class SBMDRegressor(AbstractExplicitRegressor, solver=SBMD):
+class SBMDRegressor(AbstractExplicitRegressor, solver="sbmd"):
     """Linear regressor over features of a kernel, by stochastic block mirror descent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.compare.sdca import SDCA
 
 
-class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
+class SDCAClassifier(AbstractExplicitClassifier, solver="sdca"):
     """Linear classifier over features of a kernel, by dual coordinate ascent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -26,7 +25,7 @@ class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
     """
 
 
-class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
+class SDCARegressor(AbstractExplicitRegressor, solver="sdca"):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from distkern.core.common_parameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.features import SIMBAModel
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
-from distkern.solvers.simba import SIMBA
 
 
-class SIMBAClassifier(AbstractClassifier, solver=SIMBA):
+class SIMBAClassifier(AbstractClassifier, solver="simba"):
     """Linear support vector machine that reads single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1, where rows may miss the margin by nu on average,

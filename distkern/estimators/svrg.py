@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.svrg import SVRG
 
 
-class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG):
+class SVRGClassifier(AbstractExplicitClassifier, solver="svrg"):
     """Linear classifier over features of a kernel, by variance-reduced gradients (Li and Poczos 2016, Section
     5).
 
@@ -22,7 +21,7 @@ class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG):
     """
 
 
-class SVRGRegressor(AbstractExplicitRegressor, solver=SVRG):
+class SVRGRegressor(AbstractExplicitRegressor, solver="svrg"):
     """Linear regressor over features of a kernel, by variance-reduced stochastic gradients.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g, so its meaning does not depend on the

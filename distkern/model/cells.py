@@ -18,7 +18,7 @@ from distkern.data.store.description import described
 from distkern.data.store.parts import HeldParts, StoredParts, save_parts
 from distkern.data.store.places import Place, absolute, place_of
 from distkern.model.fields import fitted
-from distkern.model.settings import Settings
+from distkern.model.settings import AbstractSettings, Settings
 from distkern.model.value import FittedModel
 from distkern.solvers._cells.buckets import CellBasis
 from distkern.solvers._cells.calibrating import Sigmoids
@@ -99,7 +99,7 @@ class CellModel(FittedModel):
         return {"parts": HeldParts(tuple(store.load(number) for number in range(len(state.machines))))}
 
     def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
-        solver = self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
+        solver = self.solver_of(self.settings.cleaned, self.risk_of(self.settings, max(self.n_outputs, 2)))
         return CellBasis(
             self.places,
             solver.settings(solver.risk, self.settled),
@@ -177,8 +177,9 @@ class CellModel(FittedModel):
                 where=str(missing),
                 hint="copy the whole folder of the model again",
             )
-        if known["settings"].given.get("probability", False):
-            n_outputs = cls.loss_of(known["settings"]).n_outputs(len(known["classes"]))
+        settings: AbstractSettings = known["settings"]
+        if settings.has("probability") and settings.value("probability"):
+            n_outputs = cls.loss_of(settings).n_outputs(len(known["classes"]))
             shaped(arrays, "sigmoids", n_outputs, 3)
         own = {"sigmoids": arrays.get("sigmoids", np.zeros((0, 3)))}
         return super().read({**known, **own, "places": places, "parts": parts}, arrays, facts, where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,18 +13,23 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.bases.landmarks import LandmarkBasis
-from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.features import AbstractFeatures, find_features
-from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks, Nystroem
-from distkern.maths.features.linear import Linear
-from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss
 from distkern.model.fields import fitted
-from distkern.model.settings import Settings
+from distkern.model.settings import AbstractSettings, Settings
 from distkern.model.value import FittedModel
-from distkern.solvers.base import PreviousModel, Problem
-from distkern.solvers.risk import Risk
+
+if TYPE_CHECKING:
+    from distkern.maths.features.landmarks import AbstractLandmarkFeatures
+    from distkern.solvers.base import Problem
+    from distkern.solvers.newton import Newton
+    from distkern.solvers.risk import Risk
+
+
+_SPOKEN = "conjugate gradients over passes"
+#: most features of a matrix without a memory limit: a larger one takes over 512 MiB and minutes to factor
+_MOST_OF_MATRICES = 8192
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,6 +51,8 @@ class GammaModel(FittedModel):
     def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         if solver.updates.refusal:
             return super().continued(solver, problem, update_run)
+        from distkern.solvers.base import PreviousModel
+
         own = dict(update_run.further.solver_state)
         coefficients = own.pop("coefficients", None)
         if coefficients is None:
@@ -66,7 +73,7 @@ class FeatureModel(GammaModel):
     )
 
     @classmethod
-    def features_of(cls, settings: Settings) -> AbstractFeatures:
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
         """Return the features before any row is read.
 
         Raises
@@ -93,9 +100,11 @@ class FeatureModel(GammaModel):
 
     @property
     def is_linear(self) -> bool:
-        return issubclass(find_features(self.settings.value("features")), Linear)
+        return bool(self.settings.value("features") == "linear")
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
+        from distkern.maths.landmarks.base import RowLayout
+
         # rows may be dense or sparse; only the seed and the columns matter
         rows = RowLayout((), self.width, np.dtype(dtype), self.seed, sparse_numbers=0)
         return self.features.basis(rows, self.landmarks, self.gamma)
@@ -126,11 +135,13 @@ class ExplicitModel(FeatureModel):
         return settings, solver, replace(problem, notes=(*problem.notes, *solver.notes(problem)))
 
     @classmethod
-    def features_of(cls, settings: Settings) -> AbstractFeatures:
-        choice, solver = super().features_of(settings), settings.solver
-        if solver is None or not solver.makes_blocks:
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
+        choice = super().features_of(settings)
+        if not settings.has("block_size"):
             return choice
-        return choice.in_blocks(settings.value("block_size"))
+        solver = settings.cleaned.solver
+        makes_blocks = solver is not None and solver.makes_blocks
+        return choice.in_blocks(settings.value("block_size")) if makes_blocks else choice
 
     @classmethod
     def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
@@ -141,12 +152,12 @@ class ExplicitModel(FeatureModel):
 
     @cached_property
     def _solver(self) -> Any:
-        return self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
+        return self.solver_of(self.settings.cleaned, self.risk_of(self.settings, max(self.n_outputs, 2)))
 
     def own_coefficients(self) -> NDArray[np.float64]:
         center, scale = self.unit
         own, solver = self.coefficients, self._solver
-        saved = {} if self.further is None else self.further.loaded().solver_state
+        saved = self.further.loaded().solver_state
         if solver.n_constant if "center" in saved else not solver.features.spans_constant:
             own = np.vstack([own, self.constants - center])
         return own / scale
@@ -163,6 +174,76 @@ def _n_constant(solver: Any) -> int:
     if solver.before is not None and "center" not in solver.before.solver_state:
         return int(not solver.features.spans_constant)
     return int(solver.n_constant)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NewtonModel(ExplicitModel):
+    """A model found by Newton's method."""
+
+    hessian: str = fitted('"matrix" or "products"', fact="hessian", read=str)
+    coefficients: NDArray[np.float64] = fitted(
+        "(r, n_outputs); for Nystroem features the coefficients of the kernels at ``landmarks_``",
+        array="coefficients",
+    )
+
+    @classmethod
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
+        return super().features_of(settings).spanning()
+
+    @classmethod
+    def posed(
+        cls, settings: Settings, solver: Any, problem: Problem, mean_weight: float
+    ) -> tuple[Settings, Any, Problem]:
+        settings, solver, problem = super().posed(settings, solver, problem, mean_weight)
+        chosen = fitting_in_memory(solver, problem)
+        if chosen is solver:
+            return settings, solver, problem
+        size = chosen.expected_size(problem) - chosen.n_constant
+        why = "are large" if chosen.memory_limit is None else "do not fit the memory limit"
+        note = f"matrices of {size:,} features {why}: {_SPOKEN} (hessian=products)"
+        return settings, chosen, replace(problem, notes=(*problem.notes, note))
+
+    @classmethod
+    def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
+        hessian = "products" if solver.takes_products else "matrix"
+        return super().of_state(settings, solver, state) | {"hessian": hessian}
+
+    @classmethod
+    def memory_hint(cls, settings: Settings, solver: Any) -> str:
+        hint = super().memory_hint(settings, solver)
+        if solver.takes_products or solver.features.needs_matrix:
+            return hint
+        return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
+
+
+def fitting_in_memory(solver: Newton, problem: Problem) -> Newton:
+    """Return the solver with products if matrices do not fit.
+
+    Matrices must fit a process that does everything; without a memory limit they have at most 8,192 features.
+    If neither matrices nor products fit, workers and driver are counted separately.
+    """
+    # a loaded model predicts without these imports
+    from distkern.engine.plan import bytes_alone
+    from distkern.passes import Extent
+
+    limit = solver.memory_limit
+    if solver.hessian != "auto" or solver.features.needs_matrix:
+        return solver
+    if limit is None:
+        is_large = solver.expected_size(problem) - solver.n_constant > _MOST_OF_MATRICES
+        return replace(solver, hessian="products") if is_large else solver
+    extent = Extent(problem.block_rows, problem.row_bytes)
+    solvers = (solver, replace(solver, hessian="products"))
+    taken = [0, 0]
+    for kind in ("synchronous", "distributed"):
+        for number, candidate in enumerate(solvers):
+            outlines = candidate.outline(problem)
+            made = max(outline.step.cost.driver_bytes for outline in outlines)
+            taken[number] = max(made, bytes_alone(outlines, extent, kind, limit))
+            if taken[number] <= limit:
+                return candidate
+    # the run is refused with the memory of the smaller one
+    return solvers[taken[1] < taken[0]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -202,6 +283,8 @@ class LandmarkModel(GammaModel):
     @classmethod
     def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
         """Return the class of the solver and the class of its landmark functions."""
+        from distkern.maths.features.landmarks import Landmarks
+
         assert settings.solver is not None
         return settings.solver, Landmarks
 
@@ -240,6 +323,7 @@ class CSVRGModel(LandmarkModel):
     @classmethod
     def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
         if settings.value("projection") == "span":
+            from distkern.maths.features.landmarks import Nystroem
             from distkern.solvers.csvrg import SpanCSVRG
 
             return SpanCSVRG, Nystroem
@@ -249,6 +333,8 @@ class CSVRGModel(LandmarkModel):
     def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
         found = super().of_state(settings, solver, state)
         if settings.value("projection") == "span":
+            from distkern.maths.bases.nystroem import NystroemBasis
+
             # the same model over the kernels themselves predicts faster
             kernel = settings.kernel_choice().with_gamma(state.gamma)
             basis = NystroemBasis(kernel, state.landmarks)
@@ -261,17 +347,19 @@ class SIMBAModel(FeatureModel):
     """A model found by SIMBA; its objective is the mean weighted hinge loss, summed over the outputs."""
 
     @classmethod
-    def loss_of(cls, settings: Settings) -> AbstractLoss:
+    def loss_of(cls, settings: AbstractSettings) -> AbstractLoss:
         return find_loss("hinge")()
 
     @classmethod
     def risk_of(
         cls,
-        settings: Settings,
+        settings: AbstractSettings,
         n_classes: int = 2,
         class_weights: NDArray[np.float64] | None = None,
         mean_weight: float = 1.0,
     ) -> Risk:
+        from distkern.solvers.risk import Risk
+
         return Risk(cls.loss_of(settings), 1, class_weights, mean_weight)
 
     @classmethod

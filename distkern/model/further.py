@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.stores import shaped
 from distkern.core.types import Array
 from distkern.data.store.arrays import array_bytes, load_arrays
 from distkern.data.store.description import Description
@@ -87,6 +86,8 @@ class StoredForUpdate:
 
     def loaded(self) -> SavedForUpdate:
         """Load it into memory; raises as :func:`~distkern.data.store.arrays.load_arrays`."""
+        from distkern.core.stores import shaped
+
         arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
         own = {name.removeprefix(OWN): values for name, values in arrays.items() if name.startswith(OWN)}
         where = str(self.folder / "model.json")

@@ -20,7 +20,7 @@ from distkern.maths.losses.real import Square
 from distkern.maths.losses.unlabelled import DensityRatio, Novelty
 from distkern.model.fields import fitted
 from distkern.model.prediction import deviations_of_rows, side_of
-from distkern.model.settings import Settings
+from distkern.model.settings import AbstractSettings, Settings
 from distkern.model.value import FittedModel
 from distkern.solvers._dsg.settings import DSGState, StepRule
 from distkern.solvers.base import Problem, cannot_go_on
@@ -75,7 +75,7 @@ class RandomModel(FittedModel):
         return own | {"gamma": state.gamma, "n_blocks": state.n_blocks, "state": state}
 
     def _solver(self) -> Any:
-        return self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
+        return self.solver_of(self.settings.cleaned, self.risk_of(self.settings, max(self.n_outputs, 2)))
 
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """Return the random features in use, computing in ``dtype``."""
@@ -90,7 +90,6 @@ class RandomModel(FittedModel):
 
     def stored_state(self) -> DSGState:
         """Return the last state of the run, restored from the saved part; its figures are unknown."""
-        assert self.further is not None
         # the only constant is the offset of the classes
         center, scale = (self.constants, 1.0) if self.task == "classification" else self.unit
         own = dict(self.further.loaded().solver_state)
@@ -151,7 +150,7 @@ class GaussianProcessModel(RandomModel):
     )
 
     @classmethod
-    def loss_of(cls, settings: Settings) -> AbstractLoss:
+    def loss_of(cls, settings: AbstractSettings) -> AbstractLoss:
         return Square()
 
     @classmethod
@@ -209,7 +208,7 @@ class NoveltyModel(RandomModel):
     least_visits = 32
 
     @classmethod
-    def loss_of(cls, settings: Settings) -> AbstractLoss:
+    def loss_of(cls, settings: AbstractSettings) -> AbstractLoss:
         return Novelty(settings.value("nu"))
 
     @classmethod
@@ -278,7 +277,7 @@ class RatioModel(RandomModel):
     least_visits = 4
 
     @classmethod
-    def loss_of(cls, settings: Settings) -> AbstractLoss:
+    def loss_of(cls, settings: AbstractSettings) -> AbstractLoss:
         return DensityRatio(settings.value("cap"))
 
     @classmethod

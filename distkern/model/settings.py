@@ -3,24 +3,89 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from distkern.core.common_parameters import METRIC, SCALE
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, Parameter, declared
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss
-from distkern.solvers.hyperparameters import METRIC, SCALE
+
+
+class AbstractSettings(ABC):
+    """The values of hyperparameters, and the parts that they describe."""
+
+    found: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def cleaned(self) -> Settings:
+        """Return the settings with the declarations of their hyperparameters."""
+
+    @abstractmethod
+    def has(self, name: str) -> bool:
+        """Whether there is a hyperparameter of that name."""
+
+    @abstractmethod
+    def value(self, name: str) -> Any:
+        """Return a hyperparameter's value; if the rows decide it, the decided value or its substitute."""
+
+    def values_of(self, part: type) -> dict[str, Any]:
+        """Return the hyperparameters that a part declares, without those left to the part's own default."""
+        known = {name: one for name, one in declared(part).items() if self.has(name)}
+        values = {name: self.value(name) for name in known}
+        return {name: one for name, one in values.items() if one is not None or known[name].can_be_none}
+
+    def loss(self) -> AbstractLoss:
+        kind = find_loss(self.value("loss"))
+        return kind(**self.values_of(kind))
+
+    def kernel_choice(self) -> KernelChoice:
+        """Return the kernel with its constants, and gamma or a rule for gamma."""
+        kind = find_kernel(self.value("kernel"))
+        constants = {name: value for name, value in self.values_of(kind).items() if name != "gamma"}
+        return KernelChoice(kind, self.value("gamma"), constants)
 
 
 @dataclass(frozen=True)
-class Settings:
+class StoredSettings(AbstractSettings):
+    """The settings of a model that this version has stored, after it had cleaned them.
+
+    Attributes
+    ----------
+    params : hyperparameters as the file stores them
+    found : values that were decided
+    clean : returns the same settings cleaned, for everything but predictions
+    """
+
+    params: Mapping[str, Any]
+    found: Mapping[str, Any]
+    clean: Callable[[], Settings]
+
+    @cached_property
+    def cleaned(self) -> Settings:
+        return self.clean()
+
+    def has(self, name: str) -> bool:
+        return name in self.params
+
+    def value(self, name: str) -> Any:
+        if name in self.found:
+            return self.found[name]
+        # "auto" may have a substitute
+        return self.cleaned.value(name) if self.params[name] == AUTO else self.params[name]
+
+
+@dataclass(frozen=True)
+class Settings(AbstractSettings):
     """The hyperparameters of an algorithm as plain Python objects.
 
     Attributes
@@ -87,15 +152,15 @@ class Settings:
     def finding(self, found: Mapping[str, Any]) -> Settings:
         return replace(self, found={**self.found, **found})
 
-    def value(self, name: str) -> Any:
-        """Return a hyperparameter's value; if the rows decide it, the decided value or its substitute."""
-        return self.found.get(name, self.left_open[name]) if name in self.left_open else self.given[name]
+    @property
+    def cleaned(self) -> Settings:
+        return self
 
-    def values_of(self, part: type) -> dict[str, Any]:
-        """Return the hyperparameters that a part declares, without those left to the part's own default."""
-        known = {name: one for name, one in declared(part).items() if name in self.given}
-        values = {name: self.value(name) for name in known}
-        return {name: one for name, one in values.items() if one is not None or known[name].can_be_none}
+    def has(self, name: str) -> bool:
+        return name in self.given
+
+    def value(self, name: str) -> Any:
+        return self.found.get(name, self.left_open[name]) if name in self.left_open else self.given[name]
 
     def seed(self) -> int:
         random_state = self.given.get("random_state")
@@ -105,16 +170,6 @@ class Settings:
         from sklearn.utils import check_random_state
 
         return int(check_random_state(random_state).randint(2**31))
-
-    def loss(self) -> AbstractLoss:
-        kind = find_loss(self.value("loss"))
-        return kind(**self.values_of(kind))
-
-    def kernel_choice(self) -> KernelChoice:
-        """Return the kernel with its constants, and gamma or a rule for gamma."""
-        kind = find_kernel(self.value("kernel"))
-        constants = {name: value for name, value in self.values_of(kind).items() if name != "gamma"}
-        return KernelChoice(kind, self.value("gamma"), constants)
 
     def row_metric(self) -> str | None:
         """Return the metric to learn before the model, or None."""

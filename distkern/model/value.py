@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.text import in_bytes
 from distkern.core.types import Floats
 from distkern.data.preparation import Preparation
 from distkern.data.store.places import Place
@@ -44,17 +43,16 @@ from distkern.model.columns import Columns
 from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, restored_fields
 from distkern.model.further import SavedForUpdate, StoredForUpdate
 from distkern.model.prediction import answer_of, predict_rows, rearranged, unweighted
-from distkern.model.settings import ChosenBy, SavedAs, Settings
-from distkern.show.explanation import Explanation
-from distkern.show.history import History
-from distkern.solvers.risk import Risk
-from distkern.solvers.targets import scaled_risk
+from distkern.model.settings import AbstractSettings, ChosenBy, SavedAs, Settings
 
 if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace
     from distkern.maths.features import AbstractFeatures
     from distkern.maths.maps.mapping import RowMap
+    from distkern.show.explanation import Explanation
+    from distkern.show.history import History
     from distkern.solvers.base import AbstractSolver, Problem
+    from distkern.solvers.risk import Risk
 
 #: prefix of the map's arrays
 _OF_MAP = "map."
@@ -83,7 +81,7 @@ class FittedModel(SavedAs, ABC):
     name: str
     task: str
     params: Mapping[str, Any]
-    settings: Settings
+    settings: AbstractSettings
     columns: Columns
     coefficients: NDArray[np.float64] = fitted(
         "(size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two classes",
@@ -139,7 +137,7 @@ class FittedModel(SavedAs, ABC):
         read=lambda stored: float(stored[0]),
         task="regression",
     )
-    further: SavedForUpdate | StoredForUpdate | None = None
+    further: SavedForUpdate | StoredForUpdate
     chosen: ChosenBy | None = None
 
     # -- before there is a model
@@ -155,18 +153,20 @@ class FittedModel(SavedAs, ABC):
         """Return ``coefficients``, ``constants`` and the kind's own fields from the solver's last state."""
 
     @classmethod
-    def loss_of(cls, settings: Settings) -> AbstractLoss:
+    def loss_of(cls, settings: AbstractSettings) -> AbstractLoss:
         return settings.loss()
 
     @classmethod
     def risk_of(
         cls,
-        settings: Settings,
+        settings: AbstractSettings,
         n_classes: int = 2,
         class_weights: NDArray[np.float64] | None = None,
         mean_weight: float = 1.0,
     ) -> Risk:
         """Return the risk that the solver minimises for ``n_classes`` classes."""
+        from distkern.solvers.risk import Risk
+
         loss = cls.loss_of(settings)
         return Risk(loss, loss.n_outputs(n_classes), class_weights, mean_weight)
 
@@ -178,7 +178,7 @@ class FittedModel(SavedAs, ABC):
         return settings, solver, problem
 
     @classmethod
-    def features_of(cls, settings: Settings) -> AbstractFeatures:
+    def features_of(cls, settings: AbstractSettings) -> AbstractFeatures:
         """Return the features of a model over explicit ones, before any row is read."""
         raise NotImplementedError
 
@@ -225,6 +225,10 @@ class FittedModel(SavedAs, ABC):
     @property
     def risk(self) -> Risk:
         """The risk that measures the model."""
+        # predictions do without these imports
+        from distkern.solvers.risk import Risk
+        from distkern.solvers.targets import scaled_risk
+
         own = Risk(self.loss, self.n_outputs, self.class_weights, self.mean_weight)
         if self.target_center is None:
             return own
@@ -233,7 +237,7 @@ class FittedModel(SavedAs, ABC):
     @property
     def levels(self) -> tuple[float, ...]:
         """Levels of the quantiles that the outputs predict; empty for other models."""
-        loss = self.risk.loss
+        loss = self.loss
         return tuple(loss.levels or ()) if loss.predicts_quantiles else ()
 
     @property
@@ -292,7 +296,7 @@ class FittedModel(SavedAs, ABC):
         """Centre (k,) and scale of the targets; for classes the initial offset and 1."""
         if self.target_center is not None:
             return self.target_center, self.target_scale
-        own = {} if self.further is None else self.further.loaded().solver_state
+        own = self.further.loaded().solver_state
         return np.asarray(own.get("center", np.zeros(self.n_outputs))), 1.0
 
     def own_coefficients(self) -> NDArray[np.float64]:
@@ -467,11 +471,14 @@ class FittedModel(SavedAs, ABC):
             If the folder is missing or was changed.
         """
         state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state["settings"] = self.settings.cleaned
         stored = {
             name: one for name, one in state.items() if hasattr(one, "loaded") and hasattr(one, "n_bytes")
         }
         n_bytes = sum(one.n_bytes for one in stored.values())
         if n_bytes > MOST_PICKLED:
+            from distkern.core.text import in_bytes
+
             raise InputError(
                 f"a pickle would hold {in_bytes(n_bytes)} of the model's folder, and holds at most "
                 f"{in_bytes(MOST_PICKLED)}",

@@ -18,9 +18,8 @@ from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.targets import plain_targets
-from distkern.core.types import Block, Floats
+from distkern.core.types import Block, Floats, is_dask
 from distkern.data.dataset import Split
-from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor

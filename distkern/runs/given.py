@@ -23,10 +23,9 @@ from distkern.core.errors import InputError
 from distkern.core.names import near_column
 from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows
-from distkern.core.types import AbstractSource
+from distkern.core.types import AbstractSource, is_dask
 from distkern.data.preparation import Preparation
 from distkern.data.scaling import Scaling
-from distkern.engine.dask.arrays import as_frame, is_dask, map_frame, map_numbers, map_rows, map_source
 from distkern.model.columns import Columns
 from distkern.runs.refusals import explained, names_of, refuse_path
 
@@ -296,9 +295,14 @@ class GivenRows:
         For Dask collections and splits the result is lazy with ``dtype`` (None: that of the rows).
         """
         dtype = self.dtype if dtype is None else dtype
+        if not self.is_lazy:
+            return function(self.rows)
+        # rows in memory do without this import
+        from distkern.engine.dask.arrays import map_rows, map_source
+
         if isinstance(self.rows, AbstractSource):
             return map_source(function, self.rows, dtype, n_columns)
-        return map_rows(function, self.rows, dtype, n_columns) if is_dask(self.rows) else function(self.rows)
+        return map_rows(function, self.rows, dtype, n_columns)
 
     @property
     def is_lazy(self) -> bool:
@@ -311,6 +315,8 @@ class GivenRows:
 
     def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:
         """Apply ``function`` to lazy rows and return a lazy Dask frame with the index of their frame."""
+        from distkern.engine.dask.arrays import as_frame, map_numbers
+
         if is_dask(self.rows) and hasattr(self.rows, "columns"):
             return map_numbers(function, self.rows, names, self.dtype)
         return as_frame(self.map(function, len(names)), names)
@@ -362,6 +368,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
 def _encoded(columns: Columns, table: Table, X: Any) -> Any:
     """Return scaled features (n, d) float32 of a frame or array of columns; lazy for Dask collections."""
     from distkern.data.frames import encode_frame
+    from distkern.engine.dask.arrays import map_frame, map_rows
 
     encode = partial(encode_frame, table, columns.scaling or Scaling())
     if not is_dask(X):

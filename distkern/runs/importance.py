@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -27,7 +27,7 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.maths.bases.placed import AbstractPlacedBasis
 from distkern.maths.bases.routing import combining_cost
-from distkern.passes import Cost, Extent, Machine, Outline, PassPlan, Reduce
+from distkern.passes import Cost, Extent, Outline, Reduce
 from distkern.runs.dependence import ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.show.explanation import Dependence, Explanation, Importance
@@ -137,40 +137,6 @@ class _Sample:
         return [self.loss(with_values(features, places, own[order])) for order in orders]
 
 
-def sampling(
-    source: AbstractSource, name: str, how: ExplanationEffort, combining: Cost, n_outputs: int
-) -> Reduce[Block]:
-    """Return the pass that takes the sample; it holds neither rows nor a model.
-
-    The pass also counts the driver's memory for measuring the sample. ``combining`` is the cost of predicting
-    rows in addition to the rows themselves, for a model with ``n_outputs`` outputs.
-    """
-    drawn = _drawn(source, how)
-    n_rows = sum(map(len, drawn.values()))
-    rows = n_rows, source.row_bytes
-    cost = Cost(
-        driver_compiled=combining.compiled or combining.driver_compiled,
-        driver_library=combining.driver_library,
-    )
-    cost = cost.holding(
-        joined={"rows": rows},
-        driver={
-            "rows, those with a class, permuted": (5, *rows),
-            "predictions": (n_rows, n_outputs + 1, 64),
-            "the basis, and a tile of it": (combining.process_bytes + combining.workspace_bytes,),
-        },
-    )
-    return Reduce("importances", _taken, _joined, drawn, name, blocks=tuple(drawn), cost=cost)
-
-
-def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
-    """Return why passes with these plans are skipped; empty if they fit the memory limit."""
-    needed, limit = needed_bytes(plans, machine), machine.memory_limit
-    if limit is None or needed <= limit:
-        return ""
-    return f"that takes {in_bytes(needed)}, and the memory limit is {in_bytes(limit)}"
-
-
 def measured_importances(
     model: FittedModel, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> Explanation | None:
@@ -212,17 +178,18 @@ def explained(
     The result is a text if nothing can be measured: the machines of the model are not kept in memory, all
     targets are equal, a number or a loss is not finite, or the memory limit is too low.
     """
-    source, columns = given.source, given.columns
-    basis = model.applied_basis(source.dtype)
+    columns = given.columns
+    basis = model.applied_basis(given.source.dtype)
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
         return "the model is larger than a process can keep"
-    cost = combining_cost(basis, source.row_numbers, how.n_rows)
-    cost = cost.holding(task={"coefficients": (2, model.coefficients.nbytes)})
-    step = sampling(source, given.name, how, cost, model.coefficients.shape[1])
-    plans = plan_run([Outline(step)], {given.name: Extent.of(source)}, executor.machine)
-    if reason := excess(plans, executor.machine):
-        return reason
-    driver = Driver({given.name: source}, executor, events)
+    combining = combining_cost(basis, given.source.row_numbers, how.n_rows)
+    combining = combining.holding(task={"coefficients": (2, model.coefficients.nbytes)})
+    step = sampling(given.source, given.name, how, combining, model.n_outputs)
+    machine = executor.machine
+    needed = needed_bytes(plan_run([Outline(step)], {given.name: Extent.of(given.source)}, machine), machine)
+    if machine.memory_limit is not None and needed > machine.memory_limit:
+        return f"that takes {in_bytes(needed)}, and the memory limit is {in_bytes(machine.memory_limit)}"
+    driver = Driver({given.name: given.source}, executor, events)
     with blas.single_threaded():
         sample, loss = _sample(model, given, driver.measure(step))
         if sample is None:
@@ -255,6 +222,30 @@ def explained(
         n_averaged=n_averaged,
         n_columns=int(model.columns.n_features_in),
     )
+
+
+def sampling(
+    source: AbstractSource, name: str, how: ExplanationEffort, combining: Cost, n_outputs: int
+) -> Reduce[Block]:
+    """Return the pass that takes the sample; it counts the driver's memory for measuring the sample too.
+
+    ``combining`` is the cost of predicting rows in addition to the rows themselves.
+    """
+    drawn = _drawn(source, how)
+    n_rows = sum(map(len, drawn.values()))
+    rows = n_rows, source.row_bytes
+    cost = Cost(
+        driver_compiled=combining.compiled or combining.driver_compiled,
+        driver_library=combining.driver_library,
+    ).holding(
+        joined={"rows": rows},
+        driver={
+            "rows, those with a class, permuted": (5, *rows),
+            "predictions": (n_rows, n_outputs + 1, 64),
+            "the basis, and a tile of it": (combining.process_bytes + combining.workspace_bytes,),
+        },
+    )
+    return Reduce("importances", _taken, _joined, drawn, name, blocks=tuple(drawn), cost=cost)
 
 
 def _quantity(model: FittedModel) -> str:

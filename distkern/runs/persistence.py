@@ -7,31 +7,30 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.common_parameters import THRESHOLD
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.names import code_of, date_text, plain_labels
 from distkern.core.version import __version__
 from distkern.data.scaling import Scaling
+from distkern.data.stage_lines import check_line
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
 from distkern.data.store.description import as_read, fingerprint
+from distkern.data.store.description import described as described_as
 from distkern.data.store.places import Location, Place, absolute, remove_tree
-from distkern.data.table import Table
-from distkern.engine.events import check_line
 from distkern.model.columns import Columns
 from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
-from distkern.model.settings import ChosenBy, Settings
+from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
-from distkern.show.explanation import Explanation
 from distkern.show.history import History
 
 #: attempts to read a model that others replace meanwhile
 _READINGS = 4
-#: hyperparameters of earlier versions that do not affect a fitted model
-_RETIRED = {"n_candidates"}
 
 
 def save_model(model: FittedModel, path: Place) -> None:
@@ -73,9 +72,9 @@ def refuse_other_model(folder: Place, recipe: Any, data: str) -> None:
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
     if stored.algorithm != recipe.saved_name or keys:
         what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
-    elif stored.further is not None and stored.further.sources != sources:
+    elif stored.further.sources != sources:
         what = "of other training rows"
-    elif stored.further is not None and stored.further.began != began:
+    elif stored.further.began != began:
         what = "updated from another model"
     else:
         return
@@ -121,10 +120,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
     if n_ranges not in (0, described.n_features):
         raise DESCRIPTION.damaged(f"ranges of {n_ranges} features for {described.n_features}", where)
     try:
-        further = None
-        if described.further is not None:
-            own = described.arrays, facts["further"], described.n_features
-            further = StoredForUpdate(folder, *own)
+        further = StoredForUpdate(folder, described.arrays, facts["further"], described.n_features)
         return _restored(kind, described, arrays, facts, further, str(folder))
     except InputError:
         raise
@@ -144,12 +140,12 @@ def _restored(
     described: ModelFacts,
     arrays: Mapping[str, NDArray[Any]],
     facts: Mapping[str, Any],
-    further: StoredForUpdate | None,
+    further: StoredForUpdate,
     where: str,
 ) -> FittedModel:
     from distkern.runs.algorithms import algorithm
 
-    params = {name: one for name, one in described.params.items() if name not in _RETIRED}
+    params = dict(described.params)
     classes = None if described.classes is None else described.classes.array
     weights = params.get("class_weight")
     if classes is not None and isinstance(weights, dict):
@@ -165,7 +161,7 @@ def _restored(
         held_out = None if held_out is None else (held_out[0], held_out[1])
         own = str(by["because"]), dict(by["params"]), held_out
         chosen = ChosenBy(kind.name, params, kind.__name__, *own)
-        _cleaned(kind, params)
+        _cleaned(kind.name, params, {})
         outer, kind = kind, algorithm(f"{by['name']}{'_regressor' if kind.task == 'regression' else ''}")
         if kind is None:
             raise ValueError(f"unknown algorithm {by['name']!r}")
@@ -173,19 +169,24 @@ def _restored(
         params = (
             {name: one.default for name, one in kind.hyperparameters.items()} | shared | dict(chosen.settings)
         )
-    table = described.table
-    names = None if described.feature_names is None else np.asarray(described.feature_names, dtype=object)
-    columns = Columns(
-        estimator=kind.__name__ if chosen is None else outer.__name__,
-        n_features_in=described.n_features if table is None else len(table.columns),
-        feature_names_in=names,
-        table=table,
-        target_name=described.target_name,
-        zero_based=described.zero_based,
-        scaling=described.scaling,
-        dtype=None if described.dtype is None else np.dtype(described.dtype),
-    )
-    settings = _cleaned(kind, params).finding(described.found)
+    columns = _columns(described, kind.__name__ if chosen is None else outer.__name__)
+    importances = None
+    if described.importances is not None:
+        # imported here, as in _columns: most models have none
+        from distkern.show.explanation import Explanation
+
+        importances = described_as(Explanation, described.importances)
+    settings: AbstractSettings
+    if chosen is None and facts["distkern-version"] == __version__:
+        # checked before they were written, and predictions need no solver
+        clean = partial(_cleaned, kind.name, params, described.found)
+        # a rule for gamma has become a number
+        values = params | ({"gamma": facts["gamma"]} if "gamma" in facts else {})
+        settings = StoredSettings(values, described.found, clean)
+        THRESHOLD.clean("threshold", params.get("threshold"))
+    else:
+        params = kind().stored_params() | params
+        settings = _cleaned(kind.name, params, described.found)
     known = {
         "name": kind.name,
         "task": kind.task,
@@ -195,7 +196,7 @@ def _restored(
         "classes": classes,
         "n_iter": described.n_iter,
         "history": History(described.history),
-        "importances": described.importances,
+        "importances": importances,
         "ended": described.ended,
         "updates": tuple(facts.get("updates", ())),
         "mean_weight": described.mean_weight,
@@ -208,20 +209,51 @@ def _restored(
     return found
 
 
-def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
-    """Return the settings of stored hyperparameters; ValueError if they are invalid."""
+def _columns(described: ModelFacts, estimator: str) -> Columns:
+    """Return the columns of a stored model; ValueError if they contradict each other."""
+    table, n_columns = None, described.n_features
+    if described.table is not None:
+        from distkern.data.table import Table
+
+        table = described_as(Table, described.table)
+        n_columns = len(table.columns)
+        if table.n_features != described.n_features:
+            raise ValueError(f"a table of {table.n_features} features for {described.n_features}")
+    n_names = n_columns if described.feature_names is None else len(described.feature_names)
+    if described.n_features < 1 or n_names != n_columns:
+        raise ValueError(f"{n_names} names for {n_columns} columns of {described.n_features} features")
+    return Columns(
+        estimator=estimator,
+        n_features_in=n_columns,
+        feature_names_in=None
+        if described.feature_names is None
+        else np.asarray(described.feature_names, dtype=object),
+        table=table,
+        target_name=described.target_name,
+        zero_based=described.zero_based,
+        scaling=described.scaling,
+        dtype=None if described.dtype is None else np.dtype(described.dtype),
+    )
+
+
+def _cleaned(name: str, params: dict[str, Any], found: Mapping[str, Any]) -> Settings:
+    """Return the settings of an algorithm's stored hyperparameters; ValueError if they are invalid."""
+    from distkern.runs.algorithms import algorithm
+
+    kind = algorithm(name)
+    assert kind is not None, "it is known"
     unknown = params.keys() - kind.hyperparameters.keys()
     if unknown:
         raise ValueError(f"unknown hyperparameter {sorted(unknown)[0]!r}")
     values = {name: params.get(name, one.default) for name, one in kind.hyperparameters.items()}
     try:
-        settings = Settings.of(kind.hyperparameters, values, kind.solver_type, kind.left_open)
+        settings = Settings.of(kind.hyperparameters, values, kind.solver_type(), kind.left_open)
         settings.row_scale()
-        if kind.solver_type is not None:
+        if settings.solver is not None:
             kind.kind.solver_of(settings, kind.kind.risk_of(settings))
     except InputError as error:
         raise ValueError(str(error)) from None
-    return settings
+    return settings.finding(found)
 
 
 def read_description(folder: Place) -> dict[str, Any]:
@@ -346,24 +378,18 @@ class ModelFacts:
     mean_weight: float
     history: tuple[dict[str, Any], ...]
     arrays: str
+    further: SavedForUpdateFacts
     target_name: str | None = None
     ended: str | None = None
     found: dict[str, Any] = field(default_factory=dict)
-    table: Table | None = None
+    table: dict[str, Any] | None = None
     zero_based: bool | None = None
     dtype: Literal["float32", "float64"] | None = None
-    importances: Explanation | None = None
+    importances: dict[str, Any] | None = None
     class_shares: tuple[float, ...] | None = None
-    further: SavedForUpdateFacts | None = None
     updates: tuple[UpdateFacts, ...] = ()
 
     def __post_init__(self) -> None:
-        columns = self.n_features if self.table is None else len(self.table.columns)
-        if self.table is not None and self.table.n_features != self.n_features:
-            raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
-        n_names = columns if self.feature_names is None else len(self.feature_names)
-        if self.n_features < 1 or n_names != columns:
-            raise ValueError(f"{n_names} names for {columns} columns of {self.n_features} features")
         if self.scaling is not None:
             self.scaling.check_width(self.n_features)
         n_classes = 0 if self.classes is None else len(self.classes.values)
@@ -401,7 +427,7 @@ def lasting(model: FittedModel) -> dict[str, Any]:
         "mean_weight": float(model.mean_weight),
         **({} if shares is None else {"class_shares": shares.tolist()}),
         **plain(own),
-        **({} if further is None else {"further": further.loaded().facts}),
+        "further": further.loaded().facts,
     }
 
 
@@ -420,7 +446,7 @@ def description(model: FittedModel) -> dict[str, Any]:
 
 def stored_arrays(model: FittedModel) -> dict[str, NDArray[Any]]:
     """Return all arrays of a model's folder."""
-    return model.arrays() | ({} if model.further is None else model.further.loaded().arrays)
+    return model.arrays() | model.further.loaded().arrays
 
 
 def fingerprint_of(model: FittedModel) -> str:

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from distkern.core.errors import InputError
 from distkern.core.python_words import warn
 from distkern.core.sparse import refuse_masked
-from distkern.engine.dask.arrays import is_dask
+from distkern.core.types import is_dask
 
 _LONGEST = 40
 #: values that are compared before those of all rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -42,7 +42,7 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
-from distkern.runs.importance import ExplanationEffort, excess, sampling
+from distkern.runs.importance import ExplanationEffort, sampling
 from distkern.runs.learned import GivenTraining, split_to_learn
 from distkern.runs.limits import (
     advice_on,
@@ -58,7 +58,6 @@ from distkern.runs.persistence import read_model, save_model
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.updating import UpdateRecipe
 from distkern.show import metrics
-from distkern.show.explanation import NOT_MEASURED
 from distkern.solvers.base import AbstractSolver, Outline, Problem
 
 #: an option whose number is searched, and its default
@@ -117,8 +116,8 @@ def plan(
     """Return passes, bytes and peaks of memory of a training run; nothing is started.
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. With
-    ``evaluated`` the finished model is evaluated on the test rows, and with ``importances`` its importances
-    are measured.
+    ``evaluated`` the finished model is evaluated on the test rows. With ``importances`` the peaks cover
+    measuring them afterwards, unless they will be left out.
     """
     recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
@@ -201,13 +200,10 @@ def _planned(
     last = future_evaluation(solver, problem, test, "test") if evaluated and isinstance(test, Split) else []
     parts, used = fitted(outlines, extents, machine, [*after, *last])
     saved, machine = savings(machine, used), used
-    measures = importances and recipe.task != "none"
-    wanted = _importances(solver, problem, source, test) if measures else []
-    if wanted:
-        plans = plan_run(outlines, extents, machine, [*after, *wanted, *last])
-        reason = excess(plans[len(outlines) + len(after) :][: len(wanted)], machine)
-        saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
-        parts, after = (parts, after) if reason else (plans, [*after, *wanted])
+    measured = None
+    if importances and recipe.task != "none":
+        ran = outlines, extents, machine, after
+        measured = _importance_plan(solver, problem, source, test, *ran)
     outlines += [*after, *last]
     passes = [
         PlannedPass(
@@ -217,6 +213,8 @@ def _planned(
     ]
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
+    if measured is not None:
+        worker, driver = max(worker, measured.worker_bytes), max(driver, measured.driver_bytes)
     if choosing:
         driver = max(driver, machine.driver_base_bytes + COMPILING_BYTES + choosing)
     limited = needed_bytes(passes, machine)
@@ -246,16 +244,26 @@ def _planned(
     )
 
 
-def _importances(
-    solver: AbstractSolver[Any], problem: Problem, train: AbstractSource, test: AbstractSource | None
-) -> list[Outline]:
-    """Return the pass that measures importances, on test rows if any, before there is a model."""
+def _importance_plan(
+    solver: AbstractSolver[Any],
+    problem: Problem,
+    train: AbstractSource,
+    test: AbstractSource | None,
+    outlines: Sequence[Outline],
+    extents: Mapping[str, Extent],
+    machine: Machine,
+    after: Sequence[Outline],
+) -> PassPlan | None:
+    """Return the plan of measuring importances after a run, on test rows if any; None if it is left out."""
     split, name = (train, "train") if test is None else (test, "test")
     how = ExplanationEffort(problem.seed)
     measuring = measuring_passes(solver, problem, (how.n_drawn(split),))
     if not measuring:
-        return []
-    return [Outline(sampling(split, name, how, measuring[-1].cost, problem.n_outputs))]
+        return None
+    step = sampling(split, name, how, measuring[-1].cost, problem.n_outputs)
+    plan = plan_run(outlines, extents, machine, [*after, Outline(step)])[-1]
+    fits = machine.memory_limit is None or needed_bytes([plan], machine) <= machine.memory_limit
+    return plan if fits else None
 
 
 def _fits(

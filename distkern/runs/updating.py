@@ -155,7 +155,7 @@ def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRe
     InputError
         If the model cannot be updated at all, or not with these rows.
     """
-    further = further_of(model)
+    further = model.further.loaded()
     chosen = chosen_splits(further, splits)
     known = {split.fingerprint for split in chosen.old}
     # rows of arrays belong to no data set
@@ -173,7 +173,7 @@ def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRe
 
 def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
     """Return whether an update reads the old rows again; :class:`InputError` if there are no updates."""
-    rule = model.solver_of(model.settings, model.risk_of(model.settings)).updates
+    rule = model.solver_of(model.settings.cleaned, model.risk_of(model.settings)).updates
     if rule.refusal:
         raise cannot_go_on(model.name, rule.refusal)
     return rule.needs_old(further.solver_state)
@@ -203,7 +203,7 @@ def _recipe(
     update_run = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
     # the held-out score belongs to the previous machine
     chosen = None if model.chosen is None else replace(model.chosen, held_out=None)
-    own = model.name, model.columns.estimator, model.task, type(model), model.settings, model.params
+    own = model.name, model.columns.estimator, model.task, type(model), model.settings.cleaned, model.params
     return UpdateRecipe(*own, chosen, model=model, update_run=update_run)
 
 
@@ -254,7 +254,7 @@ def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old
         return update_recipe(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[
             0
         ]
-    further = further_of(model)
+    further = model.further.loaded()
     new = _rows_of_arrays(model, X, y, sample_weight)
     needs, earlier = needs_old(model, further), []
     if needs and old is not None:
@@ -416,23 +416,6 @@ class UpdateRun:
             known = totals + self.class_shares * self.further.weight
         shares: NDArray[np.float64] = known / known.sum()
         return shares
-
-
-def further_of(model: FittedModel) -> SavedForUpdate:
-    """Return what a fitted model stores for updates.
-
-    Raises
-    ------
-    InputError
-        If it stores nothing.
-    """
-    if model.further is None:
-        raise InputError(
-            "the model stores nothing for updates",
-            where="update",
-            hint="train it again: models of earlier versions cannot be updated",
-        )
-    return model.further.loaded()
 
 
 @dataclass(frozen=True)

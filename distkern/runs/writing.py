@@ -12,7 +12,7 @@ import numpy as np
 from distkern.core.errors import InputError
 from distkern.core.python_words import in_python
 from distkern.core.targets import keys_of_groups, plain_targets, refuse_unknown, weights_of_rows
-from distkern.core.types import Block
+from distkern.core.types import Block, is_dask
 from distkern.data import ingest
 from distkern.data.build import Notice
 from distkern.data.dataset import Dataset
@@ -20,7 +20,7 @@ from distkern.data.frames import frame_chunks, frame_kinds, is_frame
 from distkern.data.options import Impute, ShardOptions, Task
 from distkern.data.scaling import ScalingKind
 from distkern.data.store.places import Location, URLPlace
-from distkern.engine.dask.arrays import is_dask, partitions
+from distkern.engine.dask.arrays import partitions
 
 _MOST_ROWS = 65_536
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.errors import InputError
 from distkern.core.text import magnitude
 from distkern.data.store.places import Location
 from distkern.show.history import PlotPage
@@ -16,7 +15,6 @@ from distkern.show.history import PlotPage
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-NOT_MEASURED = "importances were not measured"
 _ROWS = {"test": "held-out test rows", "train": "training rows"}
 
 #: a class, a quantile, or "" for a single real target
@@ -58,11 +56,6 @@ class Dependence:
     kind: Literal["number", "category", "date", "time"] = "number"
     rug: tuple[float | str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if self.kind == "number" and any(isinstance(value, str) for value in self.values):
-            # models of earlier versions have no kinds
-            object.__setattr__(self, "kind", "category")
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -83,7 +76,7 @@ class Explanation:
     outputs : class or quantile of each average
     quantity : name of the averaged prediction
     n_averaged : number of rows in each average
-    n_columns : number of all columns; 0 (unknown) in models of earlier versions
+    n_columns : number of all columns
     """
 
     columns: tuple[Importance, ...]
@@ -117,12 +110,6 @@ class Explanation:
         return self._of_columns([each.spread for each in self.columns])
 
     def _of_columns(self, values: list[float]) -> NDArray[np.float64]:
-        if self.columns and not self.n_columns:
-            raise InputError(
-                "a model of an earlier version does not record which columns these are",
-                where="importances_mean",
-                hint="use importances, or explain(X, y)",
-            )
         found = np.full(self.n_columns, np.nan)
         found[[each.number for each in self.columns]] = values
         return found
@@ -183,7 +170,7 @@ class Explanation:
     def summary(self) -> str:
         """The meaning of the numbers, or why there are none."""
         if self.reason:
-            return f"{NOT_MEASURED}: {self.reason}"
+            return f"importances were not measured: {self.reason}"
         others = f"; {self.left_out:,} other columns were not shuffled" if self.left_out else ""
         copies = f"; {self.warning}" if self.copies else ""
         rows = f"{self.n_rows:,} {self.rows}"

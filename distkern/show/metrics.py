@@ -8,10 +8,11 @@ from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.data.appending import append_text
+from distkern.data.stage_lines import check_line
 from distkern.data.store.atomic import write_text_atomic
 from distkern.data.store.description import json_object, plain
 from distkern.data.store.places import Location, place_of, read_file
-from distkern.engine.events import Event, check_line
+from distkern.engine.events import Event
 
 #: the keys of a line, in order; a solver's own figures follow
 FIELDS = (

@@ -50,8 +50,6 @@ PAPER, RULE = ("#ffffff", "#14171b"), ("#d5dae0", "#3a424c")
 COMPARED = ("train", "test", "validation", "figure", "chosen", "other")
 #: most columns of a table that have names on narrow screens
 MOST_COLUMNS = 32
-#: shades of workers, in percent of their colour
-WORKERS = (100, 60, 35, 80, 48, 25)
 #: kind of a curve -> its style on every page
 STYLES = {
     "train": Style("train"),
@@ -130,9 +128,6 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
 .bar i { display: block; height: 100%; min-width: 1px; background: var(--bar); }
 .bar { position: relative; } .bar .spread { position: absolute; top: .3rem; height: .1rem;
   background: var(--ink); }
-.strip { display: flex; height: .9rem; gap: 1px; margin: .3rem 0; }
-.strip i { flex: 1 1 0; min-width: 1px; background: var(--rule); }
-.key { display: inline-block; width: .7rem; height: .7rem; border-radius: .15rem; margin-right: .35rem; }
 .swatch { display: inline-block; width: 1.4rem; height: 0; border-top: 3px solid; vertical-align: middle;
   margin-right: .4rem; }
 .dashed { border-top-style: dashed; } .dotted { border-top-style: dotted; }

@@ -40,8 +40,6 @@ _PARTS = """
   <span style="color:{{ style.css }}">{{ marks[style.marker] }}</span> {{ label }}</span>
 {% endfor %}{% endmacro %}
 
-{% macro square(colour) %}<span class="key" style="background:{{ colour }}"></span>{% endmacro %}
-
 {% macro cell(words, colour, percent) %}{% if percent -%}
   <span class="cell" style="background:color-mix(in srgb, {{ colour }} {{ percent }}%, transparent)">
   {{- words }}</span>
@@ -52,12 +50,6 @@ _PARTS = """
 
 {% macro row(first, second) %}<div class="row"><span>{{ first }}</span>
 <span class="quiet">{{ second }}</span></div>{% endmacro %}
-
-{% macro strip(cells) %}<div class="strip" title="tasks along the data, by worker">
-  {%- for colour, opacity in cells -%}
-  <i{% if opacity %} style="background:{{ colour }};opacity:{{ opacity }}"{% endif %}></i>
-  {%- endfor -%}
-</div>{% endmacro %}
 
 {% macro marked(kind, words) %}<span class="{{ kind }}">{{ words }}</span>{% endmacro %}
 

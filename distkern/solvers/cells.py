@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 
 from distkern.choose.folds import TriedMachine
 from distkern.core.choices import Choices
+from distkern.core.common_parameters import PROBABILITY
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.maths.features.kernel_choice import GAMMA, KernelChoice
 from distkern.maths.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
 from distkern.maths.kernels.euclidean import HalfInteger
 from distkern.maths.losses import DUAL_LOSSES
-from distkern.maths.losses.conjugate import AbstractDualLoss
+from distkern.maths.losses.base import AbstractDualLoss
 from distkern.maths.maps.metric import METRICS
 from distkern.maths.maps.transform import TRANSFORMS
 from distkern.solvers._cells.buckets import CellBasis, Solving
@@ -60,7 +61,7 @@ from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.tree import Moving, Places, grouped, places_to_arrays
 from distkern.solvers._cells.updating import CellsUpdate, PreviousCells
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, UpdateRule
-from distkern.solvers.hyperparameters import PROBABILITY, a_loss
+from distkern.solvers.hyperparameters import a_loss
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from distkern.maths.bases.random_features import STRIP_ROWS, tile_is_large
+from distkern.maths.bases.base import STRIP_ROWS, tile_is_large
 from distkern.maths.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.common_parameters import MEMORY_LIMIT
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.core.sparse import Rows
@@ -38,7 +39,7 @@ from distkern.solvers.bounds import FreeConstant, gradient_bound, length_of
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
 from distkern.solvers.feature_passes import held_out_pass
-from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, figures_of, zero_outlines
 from distkern.solvers.newton_matrices import PROVING_STEPS, SAMPLE_STEPS, NewtonMatrices, Objective
 from distkern.solvers.newton_products import ByProducts

@@ -11,10 +11,11 @@ import pytest
 import distkern as dk
 from distkern.cli.main import main
 from distkern.cli.tables import by_parts, console
+from distkern.core.common_parameters import CHOOSABLE
 from distkern.maths.losses import find_loss
 from distkern.runs import persistence
 from distkern.solvers.base import SOLVERS
-from distkern.solvers.hyperparameters import CHOOSABLE, hyperparameters_of
+from distkern.solvers.hyperparameters import hyperparameters_of
 
 
 def printed(capsys, *arguments):

@@ -6,11 +6,12 @@ import sys
 import pytest
 
 from distkern.cli.job import CHOSEN, Job, make_estimator, parse_settings, resolve_job
+from distkern.core.common_parameters import CHOICE
 from distkern.core.errors import InputError
 from distkern.core.parameters import parse_bytes
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import SOLVERS
-from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
+from distkern.solvers.hyperparameters import hyperparameters_of
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """How much columns matter is what permuting them costs, measured on rows that are held out."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from scipy.sparse import random as random_sparse
 
 from distkern import NewtonRegressor, PegasosClassifier
+from distkern.cli.job import make_estimator, resolve_job
 from distkern.cli.main import main
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import SparseRows, values_at, with_values
@@ -20,9 +20,9 @@ from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.loading import load_model
-from distkern.passes.machine import COMPILING_BYTES
+from distkern.passes import Extent
 from distkern.runs import importance, run
-from distkern.runs.importance import ExplanationEffort, measured_importances, sampling
+from distkern.runs.importance import ExplanationEffort, measured_importances
 from distkern.show.explanation import Explanation
 
 CELLS = ["--algorithm", "cells", "--set", "search=none"]
@@ -161,58 +161,15 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path):
     assert [event["text"] for event in told] == [f"importances were not measured: {too_much.reason}"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "has_test"),
-    [
-        (CELLS, True),
-        (NEWTON, False),
-        *(
-            pytest.param(*both, marks=pytest.mark.slow)
-            for both in [
-                (CELLS, False),
-                (NEWTON, True),
-                *((["--algorithm", "pegasos"], has_test) for has_test in (True, False)),
-            ]
-        ),
-    ],
-    ids=lambda given: given[1] if isinstance(given, list) else f"{given}",
-)
-def test_the_plan_lists_the_pass_with_what_it_will_take(
-    arguments, has_test, folder, tmp_path, monkeypatch, capsys
-):
-    data = folder / "classes.zarr"
-    if not has_test:
-        data = shard(folder / "classes.csv", tmp_path / "d.zarr", target="y").path
-    made, told_of = [], importance.excess
-    monkeypatch.setattr(
-        importance, "excess", lambda plans, machine: made.extend(plans) or told_of(plans, machine)
-    )
-    job = ["--data", str(data), *arguments, "--scheduler", "synchronous"]
-    assert main(["plan", *job, "--json"]) == 0
-    planned = {step["name"]: step for step in json.loads(capsys.readouterr().out)["passes"]}
-    assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
-    step, found = made[-1], planned["importances"]
-    assert step.name == "importances"
-    assert (found["times"], found["tasks"], found["bytes_read"]) == (1, step.tasks, step.bytes_read)
-    # compiled loops that the run has loaded stay
-    assert step.driver_bytes <= found["driver_bytes"] < 1.2 * step.driver_bytes + COMPILING_BYTES
-    assert load_model(tmp_path / "m").importances_.columns
-
-
 def test_what_does_not_fit_is_left_out_and_said_so(folder, tmp_path, monkeypatch, capsys):
     job = ["--data", str(folder / "classes.zarr"), *NEWTON, "--scheduler", "synchronous"]
 
-    # as if a pass took more than there is
-    def larger(source, name, how, combining, n_outputs):
-        return sampling(source, name, how, replace(combining, workspace_bytes=2**34), n_outputs)
-
-    for module in (importance, run):
-        monkeypatch.setattr(module, "sampling", larger)
+    # as if the sample took more than there is
+    cost = importance.combining_cost
+    monkeypatch.setattr(
+        importance, "combining_cost", lambda *given: replace(cost(*given), workspace_bytes=2**34)
+    )
     limit = ["--memory-limit", "1GiB"]
-    assert main(["plan", *job, *limit]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "importances were not measured (that takes 16." in shown
-    assert "sample for importances" not in shown
     assert main(["train", *job, *limit, "--out", str(tmp_path / "m")]) == 0
     said = "importances were not measured: that takes 16"
     assert said in capsys.readouterr().err
@@ -287,3 +244,22 @@ def test_sparse_rows_are_permuted_and_set_as_dense_ones_are():
         assert isinstance(found, SparseRows)
         assert np.all(found.data)
         np.testing.assert_array_equal(found.toarray(), with_values(dense, places, values))
+
+
+def test_planned_peaks_cover_them(folder, tmp_path, monkeypatch):
+    data = folder / "classes.zarr"
+    job = resolve_job(None, {"data": str(data), "algorithm": NEWTON[1]}, NEWTON[3::2])
+    recipe, test = make_estimator(job).recipe(), open_dataset(data).test
+    without, planned = (
+        run.plan(recipe, open_dataset(data).train, test=test, scheduler="local", workers=2, importances=one)
+        for one in (False, True)
+    )
+    steps, plan_run = [], importance.plan_run
+    monkeypatch.setattr(
+        importance, "plan_run", lambda outlines, *how: steps.extend(outlines) or plan_run(outlines, *how)
+    )
+    where = ["--data", str(data), "--out", str(tmp_path / "m"), "--scheduler", "synchronous"]
+    assert main(["train", *where, *NEWTON]) == 0
+    [taken] = plan_run(steps, {"test": Extent.of(test)}, planned.machine)
+    assert without.driver_bytes < taken.driver_bytes <= planned.driver_bytes
+    assert "importances" not in {step.name for step in planned.passes}

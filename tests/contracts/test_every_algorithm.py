@@ -38,8 +38,8 @@ def test_an_estimator_is_public_once_its_file_is_there(tmp_path):
         "assert distkern.BoostedClassifier(gamma=2.0).gamma == 2.0\n"
     )
     (tmp_path / "boosted.py").write_text(
-        "from distkern.estimators.avm import AVM, AVMClassifier\n"
-        "class BoostedClassifier(AVMClassifier, solver=AVM):\n"
+        "from distkern.estimators.avm import AVMClassifier\n"
+        "class BoostedClassifier(AVMClassifier, solver='avm'):\n"
         "    name = 'boosted'\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)

@@ -84,7 +84,7 @@ def fitted(kind, number, loss, features, **more):
 
 def regularises_all(model):
     """Whether a constant is regularised too."""
-    return getattr(model.solver_type, "regularises_all", False)
+    return getattr(model.solver_type(), "regularises_all", False)
 
 
 def is_free(model):

@@ -22,7 +22,7 @@ from distkern.maths.losses import (
     margin_loss,
     takes,
 )
-from distkern.maths.losses.conjugate import RowConjugates
+from distkern.maths.losses.base import RowConjugates
 from distkern.solvers.csvrg import Iterate, Mean, csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)

@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
+from distkern.core.common_parameters import SCALE
 from distkern.core.parameters import AUTO, FLAG
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms
-from distkern.solvers.hyperparameters import SCALE
 from runs import outlines_of
 from small import REPEATED, most_classes, small, taken
 

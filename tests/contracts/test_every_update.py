@@ -1,7 +1,6 @@
 """What holds of updates, whichever algorithm made the model."""
 
 from collections import Counter
-from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -17,7 +16,6 @@ from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
 from distkern.runs import evaluation, run
 from distkern.runs.algorithms import algorithms
-from distkern.runs.importance import measured_importances
 from distkern.runs.run import plan_on
 from distkern.runs.updating import needs_old
 from distkern.solvers.base import UpdateRule
@@ -25,7 +23,7 @@ from runs import begun, evaluate_split, train
 from small import each, slow_but, small, taken
 
 ALGORITHMS = algorithms()
-OWN = {name: kind.solver_type for name, kind in ALGORITHMS.items() if not name.startswith("auto")}
+OWN = {name: kind.solver_type() for name, kind in ALGORITHMS.items() if not name.startswith("auto")}
 #: Newton's depends on its settings
 RULES = {name: solver.updates for name, solver in OWN.items() if isinstance(solver.updates, UpdateRule)}
 UPDATED = [name for name in OWN if name not in RULES or not RULES[name].refusal]
@@ -115,7 +113,7 @@ def test_the_plan_lists_every_pass_of_an_update(name, rows, monkeypatch):
     model, data = fitted(name, rows)
     recipe, _ = begun(model, [data["old"].train, data["new"].train])
     test, machine, made = data["new"].test, Machine("distributed", 2), []
-    planned = plan_on(machine, recipe, data["new"].train, test, None, evaluated=True, importances=True)
+    planned = plan_on(machine, recipe, data["new"].train, test, None, evaluated=True)
     execute = Driver._execute
 
     def record(driver, step):
@@ -126,12 +124,9 @@ def test_the_plan_lists_every_pass_of_an_update(name, rows, monkeypatch):
     def evaluated(updated, executor):
         evaluation.evaluate_split(updated, test, executor)
 
-    def measured(updated, executor):
-        return replace(updated, importances=measured_importances(updated, test, executor))
-
     monkeypatch.setattr(Driver, "_execute", record)
     where = {"test": test, "scheduler": "synchronous"}
-    run.train(recipe, data["new"].train, trained=measured, finished=evaluated, **where)
+    run.train(recipe, data["new"].train, finished=evaluated, **where)
     counts, most = Counter(one.name for one in made), Counter()
     for one in planned.passes:
         most[one.name] += one.times

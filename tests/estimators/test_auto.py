@@ -411,7 +411,7 @@ def test_train_reports_the_choice_and_its_reason_everywhere(data, tmp_path, caps
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
     solving = ["sample", "count", "move", "solve", "calibrate", "calibrate rarest", "held-out"]
-    assert passes == [*solving, "importances", "evaluate"]
+    assert passes == [*solving, "evaluate"]
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
     line = "algorithm: cells, because of 3 dense columns"
     assert line in capsys.readouterr().err.splitlines()

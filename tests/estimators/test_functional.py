@@ -5,7 +5,7 @@ import pytest
 
 import distkern
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.maths.bases import RandomFeatureBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
 
 SMALL = {"gamma": 2.0, "random_state": 0}
 KINDS = {

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import distkern as dk
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
-from distkern.maths.bases import RandomFeatureBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.kernels import find_kernel
 
 

@@ -8,11 +8,11 @@ import pytest
 from sklearn.inspection import permutation_importance
 
 import distkern as dk
-from distkern.core.errors import InputError
 from distkern.core.text import listed
+from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import METHODS
+from distkern.model.features import LandmarkModel
 from distkern.runs.algorithms import estimators
-from distkern.show.explanation import Explanation, Importance
 from distkern.show.history import History
 
 RNG = np.random.default_rng(0)
@@ -89,12 +89,6 @@ def test_importances_of_a_table_are_of_its_columns(model, tmp_path):
     assert np.flatnonzero(~np.isnan(found.importances_std)).tolist() == [3, 20]
 
 
-def test_explanations_that_do_not_say_which_columns_are_refused():
-    old = Explanation((Importance("a", 0.5),), "log loss", 10, "test")
-    with pytest.raises(InputError, match="does not record which columns"):
-        _ = old.importances_mean
-
-
 def test_a_loss_without_probabilities_names_those_that_have_them():
     model = dk.NewtonClassifier(loss="squared_hinge", features="linear").fit(ROWS, HALVES)
     assert not hasattr(model, "predict_proba")
@@ -116,3 +110,16 @@ def test_what_cannot_go_on_says_so():
         AttributeError, match="no partial_fit, because updates of newton read the old rows again"
     ):
         model.partial_fit(ROWS, HALVES)
+
+
+def test_a_subclass_keeps_its_own_constructor():
+    class Made(AbstractClassifier, solver="avm"):
+        kind = LandmarkModel
+
+    class Own(Made):
+        def __init__(self, gamma=0.5):
+            super().__init__(gamma=gamma)
+
+    # the first call makes the constructor of the base class
+    assert (Own().gamma, Own(2.0).gamma, Made().gamma) == (0.5, 2.0, "auto")
+    assert list(inspect.signature(Own).parameters) == ["gamma"]

@@ -36,7 +36,7 @@ from distkern.show.passes import PassTotal
 from distkern.show.plots import DRESSING, Figure
 from distkern.show.report import dependence_sections, importance_sections, render, write_report
 from distkern.show.stages import gap_ratios, stage_plots
-from distkern.show.style import PALETTE, PAPER, RULE, STYLES, WORKERS, short_number
+from distkern.show.style import PALETTE, PAPER, RULE, STYLES, short_number
 
 HISTORY = [
     {
@@ -224,8 +224,6 @@ def test_colours_have_contrast_on_light_and_on_dark_paper(paper):
         assert contrast(PALETTE["ink"][paper], shaded) >= 4.5, split
     # rules are faint, but there
     assert 1.2 < contrast(RULE[paper], PAPER[paper]) < 3
-    shades = {mixed(PALETTE["worker"][paper], percent, PAPER[paper]) for percent in WORKERS}
-    assert len(shades) == len(WORKERS)
 
 
 def test_colours_of_curves_follow_the_paper():
@@ -485,7 +483,7 @@ def test_importances_have_their_spread_and_dependence_the_units_of_its_column():
     curves = (
         Dependence("since", ("2020-01-01", "2021-01-01"), ((0.1, 0.2),), "date", ("2020-06-01",)),
         Dependence("age", (20.0, 60.0), ((0.1, 0.3),), "number", (25.0, 30.0)),
-        Dependence("region", ("north", "south"), ((0.1, 0.2),)),
+        Dependence("region", ("north", "south"), ((0.1, 0.2),), "category"),
     )
     columns = Importance("since", 0.2, 0.05), Importance("age", 0.1)
     found = Explanation(columns, "log loss", 9, "test", curves=curves, outputs=("",), quantity="probability")

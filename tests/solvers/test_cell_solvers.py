@@ -10,7 +10,7 @@ from distkern.core.blas import single_threaded
 from distkern.core.ridge import solve_ridge
 from distkern.maths.kernels import kernel_matrix
 from distkern.maths.losses import DUAL_LOSSES, find_loss
-from distkern.maths.losses.conjugate import RowConjugates
+from distkern.maths.losses.base import RowConjugates
 from distkern.solvers._cells.dual import newton, product, solve_dual
 
 

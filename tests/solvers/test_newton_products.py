@@ -18,7 +18,7 @@ from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
-from distkern.model.newton import fitting_in_memory
+from distkern.model.features import fitting_in_memory
 from distkern.solvers import newton_products
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton

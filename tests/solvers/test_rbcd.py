@@ -5,9 +5,9 @@ import pytest
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
-from distkern.maths.bases import RandomFeatureBasis
 from distkern.maths.bases.linear import LinearBasis
 from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.linear import Linear

@@ -10,7 +10,7 @@ from distkern.core import tiles
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
-from distkern.maths.bases import random_features
+from distkern.maths.bases import base
 from distkern.maths.bases.base import add_transposed, product
 from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.bases.linear import LinearBasis
@@ -54,7 +54,7 @@ def test_features_by_blocks_are_those_of_whole_tiles(monkeypatch):
     whole = first_snapshot(block, model)
     assert not z.by_blocks
     assert whole.largest == pytest.approx(weights.max(), rel=1e-12)
-    monkeypatch.setattr(random_features, "_MOST_TILE_BYTES", 2**16)
+    monkeypatch.setattr(base, "_MOST_TILE_BYTES", 2**16)
     assert z.by_blocks
     by_blocks = first_snapshot(block, model)
     np.testing.assert_allclose(by_blocks.gradient, whole.gradient, rtol=1e-11, atol=1e-11)

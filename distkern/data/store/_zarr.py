@@ -22,7 +22,6 @@ from zarr.core.metadata import ArrayV3Metadata
 from zarr.storage import FsspecStore, LocalStore, StorePath, WrapperStore
 
 from distkern.core.errors import DistkernError
-from distkern.data.store._file_systems import ask
 from distkern.data.store.chunks import CRC_BYTES, chunk_key, damaged
 from distkern.data.store.places import Place, size_of_file
 
@@ -284,6 +283,9 @@ def read_rows(
         except OSError as error:
             file = error.filename or str(folder)
             raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
+    # local folders do without this import
+    from distkern.data.store._file_systems import ask
+
     # zarr's own access to URLs leaves sessions open
     return ask(
         folder.url,

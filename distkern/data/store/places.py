@@ -12,20 +12,28 @@ import errno
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from distkern.core.errors import InputError
-from distkern.core.urls import is_url, local_path, protocol, redact_urls, refuse_password
-from distkern.data.store._file_systems import ask
 
 #: the objects that make a folder of a store whole; of several, the last one does
 MARKS = ("zarr.json", "manifest.json", "model.json")
 #: largest description or list of metrics to read, in bytes; a sparse file of any size takes no disk
 MOST_READ = 2**30
+
+
+Result = TypeVar("Result")
+
+
+def _ask(url: str, question: Callable[[Any, str], Result]) -> Result:
+    # local folders do without this import
+    from distkern.data.store._file_systems import ask
+
+    return ask(url, question)
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -69,7 +77,7 @@ class URLPlace:
 
     def _info(self) -> dict[str, Any] | None:
         try:
-            info: dict[str, Any] = ask(self.url, lambda system, path: system.info(path))
+            info: dict[str, Any] = _ask(self.url, lambda system, path: system.info(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
         return info
@@ -88,7 +96,7 @@ class URLPlace:
     def iterdir(self) -> Iterator[URLPlace]:
         """Yield the direct entries in order; none if there is no such folder."""
         try:
-            own, found = ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
+            own, found = _ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
         except (FileNotFoundError, NotADirectoryError):
             return
         # an object with the folder's own name may be among them
@@ -99,7 +107,7 @@ class URLPlace:
     # -- reading and writing
 
     def read_bytes(self) -> bytes:
-        content: bytes = ask(self.url, lambda system, path: system.cat_file(path))
+        content: bytes = _ask(self.url, lambda system, path: system.cat_file(path))
         return content
 
     def read_text(self, encoding: str = "utf-8") -> str:
@@ -108,7 +116,7 @@ class URLPlace:
     def write_bytes(self, data: bytes) -> int:
         """Replace the object atomically."""
         try:
-            ask(self.url, lambda system, path: system.pipe_file(path, data))
+            _ask(self.url, lambda system, path: system.pipe_file(path, data))
         except FileNotFoundError as error:
             raise no_bucket(self) from error
         return len(data)
@@ -119,7 +127,7 @@ class URLPlace:
 
     def unlink(self, missing_ok: bool = False) -> None:
         try:
-            ask(self.url, lambda system, path: system.rm_file(path))
+            _ask(self.url, lambda system, path: system.rm_file(path))
         except FileNotFoundError:
             if not missing_ok:
                 raise
@@ -144,8 +152,11 @@ def place_of(where: Location) -> Place:
     if isinstance(where, (URLPlace, Path)):
         return where
     text = os.fspath(where)
-    if not is_url(text):
+    if "://" not in text:
         return Path(text)
+    # local folders do without this import
+    from distkern.core.urls import local_path, redact_urls, refuse_password
+
     refuse_password(text)
     path = local_path(text)
     if path is not None:
@@ -173,7 +184,7 @@ def resolved(where: Location) -> Place:
 
 def is_fleeting(place: Place) -> bool:
     """Whether a place lies in the memory of this process."""
-    return isinstance(place, URLPlace) and protocol(place.url) == "memory"
+    return isinstance(place, URLPlace) and place.url.startswith("memory://")
 
 
 class NotAFileError(OSError):
@@ -190,7 +201,7 @@ def size_of_file(place: Place) -> int:
         if not stat.S_ISREG(status.st_mode):
             raise NotAFileError(errno.EISDIR, "not a regular file", str(place))
         return status.st_size
-    return int(ask(place.url, lambda system, path: system.info(path))["size"])
+    return int(_ask(place.url, lambda system, path: system.info(path))["size"])
 
 
 def modified(place: Place) -> float:
@@ -200,7 +211,7 @@ def modified(place: Place) -> float:
     if isinstance(place, Path):
         return place.stat().st_mtime
     try:
-        return float(ask(place.url, lambda system, path: system.modified(path)).timestamp())
+        return float(_ask(place.url, lambda system, path: system.modified(path)).timestamp())
     except (NotImplementedError, KeyError):
         return math.inf
 
@@ -219,7 +230,7 @@ def size_of_tree(place: Place) -> int:
     """Return the bytes of all files below a place."""
     if isinstance(place, Path):
         return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
-    return int(ask(place.url, lambda system, path: system.du(path)))
+    return int(_ask(place.url, lambda system, path: system.du(path)))
 
 
 def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
@@ -229,7 +240,7 @@ def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
         with open(place, "rb") as file:
             file.seek(start)
             return file.read() if stop is None else file.read(stop - start)
-    content: bytes = ask(place.url, lambda system, path: system.cat_file(path, start=start, end=stop))
+    content: bytes = _ask(place.url, lambda system, path: system.cat_file(path, start=start, end=stop))
     return content
 
 
@@ -251,7 +262,7 @@ def create_exclusively(place: Place, text: str) -> None:
     if place.exists():
         raise FileExistsError(str(place))
     try:
-        ask(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
+        _ask(place.url, lambda system, path: system.pipe_file(path, content, mode="create"))
     except FileExistsError:
         # an earlier try of ours may have succeeded and only its answer been lost
         if place.read_bytes() != content:
@@ -272,7 +283,7 @@ def remove_tree(place: Place) -> None:
     with suppress(FileNotFoundError):
         for name in reversed(MARKS):
             (place / name).unlink(missing_ok=True)
-        ask(place.url, lambda system, path: system.rm(path, recursive=True))
+        _ask(place.url, lambda system, path: system.rm(path, recursive=True))
 
 
 def is_whole(folder: Place) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.targets import keys_of_groups, plain_targets
-from distkern.core.types import AbstractSource, Block, Reader
+from distkern.core.types import AbstractSource, Block, Reader, is_dask
 
 
 def partitions(rows: Any, *extra: Any) -> Iterator[tuple[Any, ...]]:
@@ -283,15 +282,6 @@ def _block(
 def _weights(weights: Any, index: int) -> NDArray[np.float64]:
     plain = plain_targets(weights, f"sample_weight, block {index}", what="weight")
     return np.asarray(plain, dtype=np.float64)
-
-
-def is_dask(*arrays: Any) -> bool:
-    """Return whether any argument is a Dask collection."""
-    if "dask" not in sys.modules:
-        return False
-    from dask.base import is_dask_collection
-
-    return any(is_dask_collection(array) for array in arrays)
 
 
 def as_array(collection: Any) -> Any:

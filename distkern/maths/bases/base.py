@@ -27,7 +27,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -36,7 +36,9 @@ from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.tiles import greatest, matmul, scratch
 from distkern.core.types import AbstractGroup, Block, Floats, Indices
-from distkern.maths.bases.gram import GRAM_ROWS, GramSum
+
+if TYPE_CHECKING:
+    from distkern.maths.bases.gram import GramSum
 
 #: slopes (n_rows, n_outputs) of some rows at their predictions
 SlopesAt: TypeAlias = Callable[[slice, Floats], Floats]
@@ -48,7 +50,9 @@ STRIP_NUMBERS = 2**14
 _TILE_BYTES = 512 * 1024
 #: bytes and least rows of a tile whose values are matrix products
 _WIDE_TILE_BYTES = 2 * 2**20
-WIDE_TILE_ROWS = 128
+_WIDE_TILE_ROWS = 128
+#: most bytes of a tile of all random features, and rows for which a block of them is evaluated at once
+_MOST_TILE_BYTES, STRIP_ROWS = 16 * 2**20, 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,8 @@ class AbstractBasis(ABC):
             tile's rows, or None for 1; it must not change the tile's values
         strip : first and end column to compute; None for all
         """
+        from distkern.maths.bases.gram import GRAM_ROWS, GramSum
+
         sums = [GramSum(self.size, *(strip or ())) for _ in range(n_matrices)]
         for tile in self.tiles(features, tile_rows=GRAM_ROWS):
             for total, weights in zip(sums, weigh(tile), strict=True):
@@ -342,7 +348,12 @@ def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
 
 def rows_of_wide_tile(size: int, itemsize: int) -> int:
     """Rows of a tile of functions that are matrix products, which are slow for few rows."""
-    return min(max(_WIDE_TILE_BYTES // (size * itemsize), WIDE_TILE_ROWS), 1024)
+    return min(max(_WIDE_TILE_BYTES // (size * itemsize), _WIDE_TILE_ROWS), 1024)
+
+
+def tile_is_large(size: int, itemsize: int) -> bool:
+    """Whether a tile with all random features would be too large."""
+    return size * itemsize * _WIDE_TILE_ROWS > _MOST_TILE_BYTES
 
 
 def multiply(values: Floats, columns: Floats, out: Floats) -> None:

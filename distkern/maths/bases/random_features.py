@@ -15,7 +15,7 @@ from distkern.core.processes import new_lock
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.tiles import copied, scratch
 from distkern.core.types import Floats, Indices
-from distkern.maths.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, Tile, multiply
+from distkern.maths.bases.base import STRIP_ROWS, AbstractBasis, SlopesAt, Tile, multiply, tile_is_large
 from distkern.maths.kernels.base import AbstractKernel, require
 from distkern.maths.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.maths.samplers import AbstractSampler, Draws, find_sampler
@@ -27,10 +27,6 @@ Key: TypeAlias = tuple[AbstractKernel, Draws, str]
 KEPT_BYTES = 64 * 2**20
 #: memory of scipy.sparse in a process, for sparse products
 _SPARSE_BYTES = 28 * 2**20
-#: most bytes of a tile of all features
-_MOST_TILE_BYTES = 16 * 2**20
-#: rows for which a block of features is evaluated at once
-STRIP_ROWS = 8192
 _PROBE_ROWS = 4
 _PROBE_COLUMNS = 32
 _NORMALIZATIONS = ("basis", "block")
@@ -87,11 +83,6 @@ def _basis_of(key: Key) -> tuple[object, ...]:
 
 
 blocks = KeptBlocks(KEPT_BYTES)
-
-
-def tile_is_large(size: int, itemsize: int) -> bool:
-    """Whether a tile with all features would be too large."""
-    return size * itemsize * WIDE_TILE_ROWS > _MOST_TILE_BYTES
 
 
 class RandomFeatureBasis(AbstractBasis):

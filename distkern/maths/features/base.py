@@ -10,18 +10,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from distkern.core.parameters import Declared, Parameter
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis
-from distkern.maths.bases.coordinates import Coordinates
 from distkern.maths.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.maths.kernels import KERNELS
-from distkern.maths.landmarks.base import RowLayout
-from distkern.passes import Cost, Outline, Pass
+
+if TYPE_CHECKING:
+    from distkern.maths.bases.coordinates import Coordinates
+    from distkern.maths.landmarks.base import RowLayout
+    from distkern.passes import Cost, Outline, Pass
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Footprint:
         ----------
         summed : whether a row's features are only summed
         """
+        from distkern.passes import Cost
+
         tile = self.tile_rows, self.summed_row_bytes if summed else self.row_bytes
         cost = Cost(compiled=self.is_compiled, operations=operations, driver_library=self.loads_library)
         return cost.holding(
@@ -151,6 +155,8 @@ class AbstractFeatures(Declared, ABC):
 
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
         """The coordinates for Gram matrices of such a basis."""
+        from distkern.maths.bases.coordinates import Coordinates
+
         return Coordinates(basis)
 
     def with_exact_sums(self) -> Self:

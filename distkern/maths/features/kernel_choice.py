@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distkern.core.choices import Choices
 from distkern.core.errors import InputError
 from distkern.core.parameters import POSITIVE, AbstractKind, Parameter, Words
 from distkern.core.registry import Family
-from distkern.core.types import Block
-from distkern.maths.kernels.bandwidth import (
-    RULES,
-    STRIP_ENTRIES,
-    Moments,
-    gamma_from_width,
-    median_width,
-    merged_moments,
-    moments,
-    parse_rule,
-    scale_width,
-)
 from distkern.maths.kernels.base import AbstractKernel, AbstractScaledKernel
-from distkern.maths.landmarks.base import RowLayout, sample_outline, sample_rows
-from distkern.passes import Cost, Outline, Pass, Reduce
+
+if TYPE_CHECKING:
+    from distkern.core.types import Block
+    from distkern.maths.kernels.bandwidth import Moments
+    from distkern.maths.landmarks.base import RowLayout
+    from distkern.passes import Outline, Pass, Reduce
+
 
 #: most bytes of the sample for "median"; a median of pairs needs no more
 _SAMPLE_BYTES = 16 * 2**20
@@ -41,6 +34,8 @@ class WidthRule(AbstractKind):
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, str):
             return False
+        from distkern.maths.kernels.bandwidth import parse_rule
+
         try:
             parse_rule(value)
         except InputError:
@@ -49,10 +44,12 @@ class WidthRule(AbstractKind):
 
     @property
     def description(self) -> str:
-        return ", ".join(repr(rule) for rule in RULES) + " or one with a divisor of the width ('median/4')"
+        return ", ".join(map(repr, self.words)) + " or one with a divisor of the width ('median/4')"
 
     @property
     def words(self) -> tuple[str, ...]:
+        from distkern.maths.kernels.bandwidth import RULES
+
         return RULES
 
 
@@ -97,6 +94,9 @@ class KernelChoice:
 
         "scale" uses the weighted moments of all rows, "median" a sample.
         """
+        from distkern.maths.kernels.bandwidth import gamma_from_width, median_width, parse_rule, scale_width
+        from distkern.maths.landmarks.base import sample_rows
+
         if not self.has_gamma:
             return 1.0
         if not isinstance(self.gamma, str):
@@ -110,6 +110,10 @@ class KernelChoice:
 
     def outline(self, layout: RowLayout) -> list[Outline]:
         """The passes of :meth:`choose_gamma`."""
+        from distkern.maths.kernels.bandwidth import STRIP_ENTRIES, parse_rule
+        from distkern.maths.landmarks.base import sample_outline
+        from distkern.passes import Outline
+
         if not (self.has_gamma and isinstance(self.gamma, str)):
             return []
         if parse_rule(self.gamma)[0] == "scale":
@@ -123,10 +127,15 @@ def _sample_size(layout: RowLayout) -> int:
 
 
 def _moments_pass(layout: RowLayout) -> Reduce[Moments]:
+    from distkern.maths.kernels.bandwidth import STRIP_ENTRIES, merged_moments
+    from distkern.passes import Cost, Reduce
+
     strip = {"a strip and its temporaries": (6, max(STRIP_ENTRIES, layout.n_features), 8)}
     cost = Cost().holding(task=strip, result={"moments": (3, 8)})
     return Reduce("width", _moments_of, merged_moments, cost=cost)
 
 
 def _moments_of(block: Block, _: None) -> Moments:
+    from distkern.maths.kernels.bandwidth import moments
+
     return moments(block.features, block.weights)

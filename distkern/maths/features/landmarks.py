@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from distkern.core.choices import Choices
 from distkern.core.parameters import NOTHING, Parameter, Whole, Words, parameter
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis, row_bytes, rows_of_tile, rows_of_wide_tile
-from distkern.maths.bases.coordinates import Coordinates, KernelCoordinates
 from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis
 from distkern.maths.bases.nystroem import NystroemBasis, nystroem_row_bytes
 from distkern.maths.features.base import AbstractKernelFeatures, Footprint
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels.base import AbstractKernel
 from distkern.maths.landmarks import LANDMARK_RULES, find_landmark_rule
-from distkern.maths.landmarks.base import AbstractLandmarkRule, RowLayout
-from distkern.passes import EXPONENTIAL, Outline, Pass
+
+if TYPE_CHECKING:
+    from distkern.maths.bases.coordinates import Coordinates
+    from distkern.maths.landmarks.base import AbstractLandmarkRule, RowLayout
+    from distkern.passes import Outline, Pass
 
 LANDMARKS = Parameter("uniform", (Words(of=LANDMARK_RULES),), "the rule that chooses landmarks")
 N_LANDMARKS = Parameter(
@@ -30,6 +32,8 @@ DEFAULT_LANDMARKS = 512
 
 def footprint_of_landmarks(layout: RowLayout, kernel: KernelChoice, size: int) -> Footprint:
     """Memory and operations of evaluating a kernel at ``size`` landmarks."""
+    from distkern.passes import EXPONENTIAL
+
     numbers, itemsize = layout.row_numbers, layout.dtype.itemsize
     each = row_bytes(size, numbers, itemsize)
     return Footprint(
@@ -129,6 +133,8 @@ class Nystroem(AbstractLandmarkFeatures):
         return replace(self, plain=True)
 
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
+        from distkern.maths.bases.coordinates import Coordinates, KernelCoordinates
+
         return KernelCoordinates(basis) if isinstance(basis, KernelSpan) else Coordinates(basis)
 
     def footprint(self, layout: RowLayout) -> Footprint:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from distkern.core.parameters import Number, parameter
-from distkern.core.sparse import SparseRows
 from distkern.core.tiles import apply, scratch
 from distkern.core.types import Array, Floats
 from distkern.maths.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
 from distkern.maths.kernels.features import AbstractFeatureKernel, PairBlock
-from distkern.maths.kernels.sparse import SparseSquaredDistance
-from distkern.maths.samplers import Draws
+
+if TYPE_CHECKING:
+    from distkern.core.sparse import SparseRows
+    from distkern.maths.kernels.sparse import SparseSquaredDistance
+    from distkern.maths.samplers import Draws
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SquaredDistanceScores.of(landmarks, self.gamma)
 
     def prepare_sparse(self, landmarks: SparseRows) -> SparseSquaredDistance:
+        from distkern.maths.kernels.sparse import SparseSquaredDistance
+
         return SparseSquaredDistance.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
@@ -104,6 +108,8 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SquaredDistanceScores.of(landmarks, 2.0 * self.smoothness * self.gamma**2)
 
     def prepare_sparse(self, landmarks: SparseRows) -> SparseSquaredDistance:
+        from distkern.maths.kernels.sparse import SparseSquaredDistance
+
         return SparseSquaredDistance.of(landmarks, 2.0 * self.smoothness * self.gamma**2)
 
     def finish(self, scores: Floats) -> None:

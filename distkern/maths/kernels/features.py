@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,8 +13,10 @@ from distkern.core.sparse import Rows
 from distkern.core.tiles import apply, copied, scratch
 from distkern.core.types import Floats
 from distkern.maths.kernels.base import AbstractKernel
-from distkern.maths.samplers import Draws
-from distkern.maths.samplers.frequencies import AbstractFrequencies
+
+if TYPE_CHECKING:
+    from distkern.maths.samplers import Draws
+    from distkern.maths.samplers.frequencies import AbstractFrequencies
 
 _TURN = 2.0 * np.pi
 

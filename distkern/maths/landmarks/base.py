@@ -9,15 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, comparing_bytes, stacked
-from distkern.core.types import Block
-from distkern.passes import Cost, Outline, Pass, Reduce
+
+if TYPE_CHECKING:
+    from distkern.core.types import Block
+    from distkern.passes import Cost, Outline, Pass
 
 _SAMPLED_BLOCKS = 8
 
@@ -123,11 +124,15 @@ def stack(first: Rows, second: Rows) -> Rows:
 
 def rows_cost(layout: RowLayout, n_rows: int) -> Cost:
     """Cost of a pass that picks ``n_rows`` rows in total."""
+    from distkern.passes import Cost
+
     return Cost().holding(joined={"rows": (n_rows, layout.row_bytes)})
 
 
 def gather_rows(layout: RowLayout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
     """Fetch the features of rows with the given sorted numbers; only their blocks are read."""
+    from distkern.passes import Reduce
+
     offsets = layout.offsets
     blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
     result: Rows = yield Reduce(
@@ -143,6 +148,8 @@ def gather_rows(layout: RowLayout, rows: NDArray[np.int64], name: str) -> Genera
 
 def sample_rows(layout: RowLayout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Rows]:
     """Draw at most ``n_sample`` rows uniformly from at most 8 random blocks, in the order of the data."""
+    from distkern.core.rng import Purpose, stream
+
     generator = stream(layout.seed, Purpose.SAMPLE)
     n_blocks = len(layout.block_rows)
     blocks = np.sort(generator.choice(n_blocks, size=min(_SAMPLED_BLOCKS, n_blocks), replace=False))
@@ -154,6 +161,8 @@ def sample_rows(layout: RowLayout, n_sample: int, name: str = "sample") -> Gener
 
 def sample_outline(layout: RowLayout, n_sample: int, name: str = "sample", driver_bytes: int = 0) -> Outline:
     """The pass of :func:`sample_rows`; ``driver_bytes`` are for the driver's work on the rows."""
+    from distkern.passes import Outline, Reduce
+
     largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
     n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
     cost = replace(rows_cost(layout, n_rows), driver_bytes=driver_bytes)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distkern.core.errors import InputError
-from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, distinct
 from distkern.maths.landmarks.base import AbstractLandmarkRule, RowLayout, gather_rows, pick, rows_cost, stack
-from distkern.passes import Outline, Pass, Reduce
+
+if TYPE_CHECKING:
+    from distkern.passes import Outline, Pass
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Uniform(AbstractLandmarkRule):
             )
 
     def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
+        from distkern.core.rng import Purpose, stream
+
         size = self.expected_size(layout)
         generator = stream(layout.seed, Purpose.LANDMARKS)
         rows = np.sort(generator.choice(layout.n_rows, size=size, replace=False, shuffle=False))
@@ -39,6 +42,8 @@ class Uniform(AbstractLandmarkRule):
         return features[np.sort(first)]
 
     def outline(self, layout: RowLayout) -> list[Outline]:
+        from distkern.passes import Outline, Reduce
+
         cost = rows_cost(layout, self.expected_size(layout))
         return [Outline(Reduce("landmarks", pick, stack, cost=cost))]
 

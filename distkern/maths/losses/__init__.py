@@ -6,8 +6,13 @@ from typing import Any
 
 from distkern.core.errors import InputError
 from distkern.core.registry import Family
-from distkern.maths.losses.base import AbstractElementwiseLoss, AbstractLoss
-from distkern.maths.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
+from distkern.maths.losses.base import (
+    AbstractCoordinateLoss,
+    AbstractDualLoss,
+    AbstractElementwiseLoss,
+    AbstractLoss,
+    Conjugate,
+)
 
 __all__ = [
     "COORDINATE_LOSSES",

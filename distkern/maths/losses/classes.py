@@ -9,8 +9,13 @@ import numpy as np
 
 from distkern.core.parameters import Number, parameter
 from distkern.core.types import Array, Floats
-from distkern.maths.losses.base import AbstractLoss, Elements
-from distkern.maths.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
+from distkern.maths.losses.base import (
+    AbstractCoordinateLoss,
+    AbstractDualLoss,
+    AbstractLoss,
+    Conjugate,
+    Elements,
+)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ import numpy as np
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Number, Numbers, parameter
 from distkern.core.types import Floats
-from distkern.maths.losses.base import AbstractLoss, Elements
-from distkern.maths.losses.conjugate import AbstractDualLoss, Conjugate
+from distkern.maths.losses.base import AbstractDualLoss, AbstractLoss, Conjugate, Elements
 
 
 @dataclass(frozen=True)

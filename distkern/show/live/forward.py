@@ -33,13 +33,14 @@ class Forwarder:
     ----------
     client : a connected client of Dask's distributed scheduler
     run : facts for every message: "algorithm", "data", "out"; "memory_limit", "planned_worker_bytes" and
-        "planned_driver_bytes" are drawn beside the measured memory. A missing "id" is generated.
+        "planned_driver_bytes" are drawn beside the measured memory. A missing "id" or "began" is generated.
     """
 
     def __init__(self, client: Any, run: Mapping[str, Any]) -> None:
         self._client = client
         self.run: dict[str, Any] = {
             "id": uuid.uuid4().hex[:12],
+            "began": time.time(),
             "client": client.id,
             "scheduler": _scheduler_of(client),
             **{str(name): plain(value) for name, value in run.items() if value is not None},

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from distkern.core.text import in_bytes, in_number, in_percent, in_time
-from distkern.show.live.history import ClusterView, PassView, RunHistory, WorkerView, clock
-from distkern.show.page import Axis, Curve, Html, Plot, bar, heading, joined, key, note, table, text
+from distkern.show.live.history import ClusterView, PassView, RunHistory, clock
+from distkern.show.page import Axis, Curve, Html, Plot, bar, heading, joined, key, note, table
 from distkern.show.page import tiles as tile_row
 from distkern.show.passes import pass_sections
-from distkern.show.style import STYLES, WORKERS, short_number
+from distkern.show.style import STYLES, short_number
 from distkern.show.templates import TEMPLATES
 
 #: x axis of the stages' plots -> key of their metrics, and label
@@ -43,7 +42,7 @@ _KNOWN = (
 def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
     """Return the page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
     key, label = POSITIONS[over]
-    x, seconds = Axis(label), Axis("seconds", from_zero=True)
+    x = Axis(label)
     count, size = Axis(from_zero=True), Axis(kind="bytes", from_zero=True)
     words = quantity.replace("_", " ")
     squared = run is not None and run.squared
@@ -57,8 +56,6 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
         "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
         "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
         "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
-        "rows": Plot("Rows per second", seconds, count, _rates(run, 0)),
-        "bytes": Plot("Bytes per second", seconds, size, _rates(run, 1)),
     }
 
 
@@ -87,14 +84,6 @@ def _memory_curves(run: RunHistory, key: str) -> list[Curve]:
     return curves
 
 
-def _rates(run: RunHistory | None, quantity: int) -> list[Curve]:
-    """Return rows (0) or bytes (1) per second over the time of the run."""
-    if run is None:
-        return []
-    label = ("rows per second", "bytes per second")[quantity]
-    return [Curve(label, *run.rates.rates(quantity), replace(STYLES["figure"], marker=""))]
-
-
 def quantities(run: RunHistory | None) -> list[str]:
     """Return the figures that the menu offers, solver-specific ones first."""
     last = {} if run is None else run.last
@@ -102,20 +91,18 @@ def quantities(run: RunHistory | None) -> list[str]:
     return [*(name for name in names if name not in _KNOWN), *(name for name in _KNOWN if name in names)]
 
 
-#: rows of a table before the rest is counted
-MOST_WORKERS, MOST_EVENTS = 40, 60
-_UNCOUNTED = "rounds have no tasks: a worker answers them from the rows it keeps"
+#: events before the rest is left out
+MOST_EVENTS = 60
 
 
 def cluster_line(cluster: ClusterView) -> Html:
-    """Return a line on the cluster."""
-    threads = sum(worker.threads for worker in cluster.workers)
-    memory = sum(worker.memory for worker in cluster.workers)
-    limit = sum(worker.memory_limit for worker in cluster.workers)
-    count = len(cluster.workers)
-    used = f"{in_bytes(memory)} of {in_bytes(limit)}" if limit else in_bytes(memory)
-    workers = f"{count} {'worker' if count == 1 else 'workers'}, {threads} threads, {used}"
-    return note(f"{cluster.address}: {workers if count else 'no workers'}", "quiet")
+    """Return a line on the cluster, of which Dask's own pages show the rest."""
+    count, memory = cluster.n_workers, in_bytes(cluster.memory)
+    if not count:
+        return note(f"{cluster.address}: no workers, runs wait for one", "warn")
+    used = f"{memory} of {in_bytes(cluster.memory_limit)}" if cluster.memory_limit else memory
+    workers = f"{count} {'worker' if count == 1 else 'workers'}, {cluster.n_threads} threads, {used}"
+    return note(f"{cluster.address}: {workers}", "quiet")
 
 
 def now(run: RunHistory | None) -> Html:
@@ -163,12 +150,12 @@ def _left(run: RunHistory) -> str:
 
 
 def pass_line(run: RunHistory) -> Html:
-    """Return the current pass: a bar, rows and tasks, rates; a strip of its tasks by worker."""
+    """Return the current pass: a bar, rows and tasks, rates."""
     step = run.step
     if step is None or run.state != "running":
         return Html()
     stage = f"stage {step.stage}: " if step.stage else ""
-    return joined(TEMPLATES.row(stage + step.name, pass_text(step)), bar(step.share), strip(run, step))
+    return joined(TEMPLATES.row(stage + step.name, pass_text(step)), bar(step.share))
 
 
 def pass_text(step: PassView) -> str:
@@ -181,67 +168,6 @@ def pass_text(step: PassView) -> str:
         if step.rows_done:
             words += f", {short_number(step.rows_per_second)} rows/s, {in_bytes(step.bytes_per_second)}/s"
     return words
-
-
-def strip(run: RunHistory, step: PassView) -> Html:
-    """Return the tasks of a pass along the data, each in the colour of its worker."""
-    if not run.tasks.done or run.tasks.name != step.name.replace(" ", "-") or step.tasks < 2:
-        return Html()
-    order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
-    cells = [
-        (worker_colour(order.get(worker, 0)), f"{0.25 + 0.75 * share:.2f}" if share else "")
-        for share, worker in run.tasks.cells(step.tasks)
-    ]
-    return Html(TEMPLATES.strip(cells))
-
-
-def worker_colour(place: int) -> str:
-    """Return the shade of a worker."""
-    shade = WORKERS[place % len(WORKERS)]
-    return f"color-mix(in srgb, {STYLES['worker'].css} {shade}%, var(--paper))"
-
-
-def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
-    """Return a table of workers: memory, limit, and tasks done for the run."""
-    title = heading("Workers")
-    if not cluster.workers:
-        return joined(title, note("The scheduler has no workers; runs wait for one.", "warn"))
-    by_worker = {} if run is None else run.tasks.by_worker
-    of_pass = {} if run is None else run.tasks.now_by_worker
-    order = {worker: place for place, worker in enumerate(by_worker)}
-    counted = run is not None and run.step is not None and run.step.unit != "rounds"
-    rows = []
-    for worker in cluster.workers[:MOST_WORKERS]:
-        mark = TEMPLATES.square(worker_colour(order[worker.address])) if worker.address in order else ""
-        rows.append(
-            (
-                joined(mark, worker.address),
-                _memory(worker),
-                f"{worker.cpu:.0f} %",
-                str(worker.processing),
-                f"{of_pass.get(worker.address, 0):,}" if counted else "-",
-                f"{by_worker.get(worker.address, 0):,}",
-            )
-        )
-    header = {
-        "worker": "",
-        "memory": "resident memory and the worker's limit",
-        "CPU": "share of one core",
-        "running": "tasks of all clients",
-        "tasks\u00a0of this\u00a0pass": _UNCOUNTED,
-        "tasks\u00a0of the\u00a0run": _UNCOUNTED,
-    }
-    more = len(cluster.workers) - len(rows)
-    rest = note(f"and {more:,} more workers" if more > 0 else "", "quiet")
-    return joined(title, table(header, rows, "numbers named"), rest)
-
-
-def _memory(worker: WorkerView) -> Html:
-    if not worker.memory_limit:
-        return text(in_bytes(worker.memory))
-    share = worker.memory / worker.memory_limit
-    filled = bar(share, "var(--warn)" if share > 0.9 else STYLES["worker"].css)
-    return joined(f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}", filled)
 
 
 def where_time_went(run: RunHistory | None) -> Html:

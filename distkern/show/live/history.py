@@ -1,4 +1,4 @@
-"""Histories of runs and the current cluster, of bounded size."""
+"""History of the newest run and the current cluster, of bounded size."""
 
 from __future__ import annotations
 
@@ -15,142 +15,20 @@ from distkern.engine.events import Event
 from distkern.show.clock import Clock
 from distkern.show.passes import PassRecorder
 
-#: cells of the strip that shows a pass; with more tasks, several share a cell
-CELLS = 160
-#: workers counted by name; on a changing cluster, the oldest are dropped beyond that
-MOST_WORKERS = 500
-#: buckets of a timeline; when a run outgrows them, neighbours are merged
-BUCKETS = 400
-#: width of a bucket at the start, in seconds
-FIRST_WIDTH = 0.5
-
-
-@dataclass(frozen=True)
-class WorkerView:
-    """A worker: memory in bytes (limit 0: none), ``cpu`` in percent of one core."""
-
-    address: str
-    name: str
-    threads: int
-    processing: int
-    memory: int
-    memory_limit: int
-    cpu: float
-
 
 @dataclass(frozen=True)
 class ClusterView:
-    """The scheduler's address and its workers."""
+    """The scheduler's address, and its workers: number, threads, bytes of memory and limit (0: none)."""
 
     address: str
-    workers: tuple[WorkerView, ...]
+    n_workers: int
+    n_threads: int
+    memory: int
+    memory_limit: int
 
 
-class Tasks:
-    """Finished tasks of a run by worker, and of the current pass by position.
-
-    Keys of tasks are (token of the pass, number). Tokens of passes that map the data end in ``-map``; their
-    tasks are numbered along the data.
-    """
-
-    def __init__(self) -> None:
-        self.by_worker: dict[str, int] = {}
-        self.now_by_worker: dict[str, int] = {}
-        #: number along the data -> worker
-        self.done: dict[int, str] = {}
-        self.name = ""
-        self._token = ""
-
-    def finished(self, key: Any, worker: str) -> None:
-        """Count a finished task; other programs' keys are ignored."""
-        found = engine_key(key)
-        if found is None:
-            return
-        token, number = found
-        name = token.removeprefix("distkern-").rsplit("-", 2)[0] if token.endswith("-map") else "call"
-        if token != self._token:
-            if name != self.name or name != "call":
-                # calls come in batches with different tokens
-                self.now_by_worker, self.done = {}, {}
-            self._token, self.name = token, name
-        if name != "call":
-            self.done[number] = worker
-        self.now_by_worker[worker] = self.now_by_worker.get(worker, 0) + 1
-        self.by_worker[worker] = self.by_worker.get(worker, 0) + 1
-        if len(self.by_worker) > MOST_WORKERS:
-            del self.by_worker[next(iter(self.by_worker))]
-
-    def cells(self, tasks: int) -> list[tuple[float, str]]:
-        """Return at most :data:`CELLS` cells of a pass: the finished share of each, and its main worker."""
-        count = min(CELLS, tasks)
-        cells: list[dict[str, int]] = [{} for _ in range(count)]
-        for number, worker in self.done.items():
-            if number < tasks:
-                cell = cells[number * count // tasks]
-                cell[worker] = cell.get(worker, 0) + 1
-        answer = []
-        for place, cell in enumerate(cells):
-            size = -(-(place + 1) * tasks // count) - -(-place * tasks // count)
-            answer.append((sum(cell.values()) / max(size, 1), max(cell, key=cell.__getitem__, default="")))
-        return answer
-
-
-def engine_key(key: Any) -> tuple[str, int] | None:
-    """Return token and number of an engine task that reads data; None for any other key."""
-    if not isinstance(key, tuple) or len(key) != 2:
-        return None
-    token, number = key
-    if not isinstance(token, str) or not isinstance(number, int) or not token.startswith("distkern-"):
-        return None
-    if token.endswith("-map") or token.startswith("distkern-call-"):
-        return token, number
-    return None
-
-
-class Timeline:
-    """Amounts of several quantities over time, in at most :data:`BUCKETS` buckets.
-
-    Parameters
-    ----------
-    quantities : number of quantities
-    """
-
-    def __init__(self, quantities: int) -> None:
-        self.width = FIRST_WIDTH
-        self._sums: list[list[float]] = [[] for _ in range(quantities)]
-
-    def add(self, start: float, end: float, *amounts: float) -> None:
-        """Spread the amounts evenly over the seconds from ``start`` to ``end`` of the run."""
-        start, end = max(start, 0.0), max(end, 0.0)
-        while end >= self.width * BUCKETS:
-            self._merge()
-        first, last = int(start / self.width), int(end / self.width)
-        for sums, amount in zip(self._sums, amounts, strict=True):
-            sums.extend([0.0] * (last + 1 - len(sums)))
-            if first >= last:
-                sums[last] += amount
-                continue
-            for bucket in range(first, last + 1):
-                covered = min(end, (bucket + 1) * self.width) - max(start, bucket * self.width)
-                sums[bucket] += amount * covered / (end - start)
-
-    def rates(self, quantity: int) -> tuple[list[float], list[float]]:
-        """Return the middles of the full buckets in seconds, and their rates per second."""
-        sums = self._sums[quantity]
-        if len(sums) < 2:
-            return [], []
-        times = [(bucket + 0.5) * self.width for bucket in range(len(sums) - 1)]
-        return times, [amount / self.width for amount in sums[:-1]]
-
-    def _merge(self) -> None:
-        self.width *= 2
-        self._sums = [
-            [sum(sums[bucket : bucket + 2]) for bucket in range(0, len(sums), 2)] for sums in self._sums
-        ]
-
-
-#: limits: runs, and for each run stages, names of passes, listed events
-MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
+#: most stages, names of passes, listed events
+MOST_STAGES, MOST_PASSES, MOST_NOTES = 1000, 60, 200
 
 
 _ERRORS = ("train_error", "validation_error", "test_error")
@@ -210,8 +88,7 @@ class RunHistory:
     start : the fields of ``run_started``
     state : "running", "finished" or "stopped" (the driver left before the end)
     stages : figures of the finished stages, thinned out beyond :data:`MOST_STAGES`
-    began, heard : time of the first and of the last event, by the driver's clock
-    received : time of the last event, by the scheduler's clock
+    began, heard : time of the start and of the last event, by the driver's clock
     squared : whether errors are root mean squares instead of shares of rows
     """
 
@@ -223,11 +100,8 @@ class RunHistory:
     step: PassView | None = None
     passes: PassRecorder = field(default_factory=PassRecorder)
     clock: Clock = field(default_factory=Clock)
-    tasks: Tasks = field(default_factory=Tasks)
-    rates: Timeline = field(default_factory=lambda: Timeline(2))
     notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     heard: float = 0.0
-    received: float = 0.0
     squared: bool = False
     _before: float = 0.0
     _stride: int = 1
@@ -256,18 +130,18 @@ class RunHistory:
         """Seconds of the run so far, including those before a resumption."""
         return self._before + max(self.heard - self.began, 0.0)
 
-    def add(self, event: Event, received: float) -> None:
+    def add(self, event: Event) -> None:
         """Add an event; unknown kinds only change the time of the last event."""
-        self.heard, self.received = event.time, received
+        self.heard = event.time
         self.clock(event)
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)
 
-    def stop(self, received: float) -> None:
+    def stop(self) -> None:
         """Note that the driver left."""
         if self.state == "running":
-            self.state, self.received = "stopped", received
+            self.state = "stopped"
             self._note(self.heard, "stopped", "the driver left before the run had finished")
 
     def _note(self, time: float, kind: str, text: str) -> None:
@@ -290,7 +164,8 @@ class RunHistory:
         if step is None or step.name != event["name"] or step.finished:
             step = self.step = self._begun(event, event["bytes_done"])
         step.tasks_done = int(event["tasks_done"])
-        self._advance(step, event.time, int(event["rows_done"]), int(event["bytes_done"]))
+        step.rows_done, step.bytes_done = int(event["rows_done"]), int(event["bytes_done"])
+        step.heard = event.time
 
     def _begun(self, event: Event, n_bytes: float) -> PassView:
         counts = (int(event["stage"] or 0), int(event["tasks"]), int(event["rows"]), int(n_bytes))
@@ -303,13 +178,8 @@ class RunHistory:
         step = self.step
         if step is None or step.name != event["name"]:
             return
-        self._advance(step, event.time, int(event["rows"]), int(event["bytes"]))
+        step.rows_done, step.bytes_done, step.heard = int(event["rows"]), int(event["bytes"]), event.time
         step.tasks_done, step.finished = step.tasks, True
-
-    def _advance(self, step: PassView, time: float, rows: int, bytes_: int) -> None:
-        new_rows, new_bytes = max(0, rows - step.rows_done), max(0, bytes_ - step.bytes_done)
-        self.rates.add(step.heard - self.began, time - self.began, new_rows, new_bytes)
-        step.rows_done, step.bytes_done, step.heard = rows, bytes_, time
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]
@@ -356,50 +226,36 @@ class RunHistory:
         self._note(event.time, "stopped", f"{event['result']} in stage {event['stage']}")
 
 
-class Histories:
-    """The newest :data:`MOST_RUNS` runs of this scheduler.
+class NewestRun:
+    """The run of this scheduler that began last; messages of earlier runs are ignored.
 
     ``belongs`` tells from a run's facts whether the run is one of this scheduler; others are ignored.
     """
 
     def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
         self._belongs = belongs
-        self.runs: dict[str, RunHistory] = {}
+        self.history: RunHistory | None = None
         self.refused = 0
 
-    def add(self, record: Any, received: float) -> None:
+    def add(self, record: Any) -> None:
         """Add a forwarder's message: a run's facts and some of its events, oldest first.
 
         Any client can write to the topic, so malformed records are ignored and counted in ``refused``.
         """
         try:
             facts, events = dict(record["run"]), record["events"]
+            name, began = str(facts["id"]), float(facts["began"])
             if not self._belongs(facts):
                 return
-            run = self.runs.get(str(facts["id"])) or self._new(facts, float(events[0]["time"]))
+            run = self.history
+            if run is None or run.id != name:
+                if run is not None and began <= run.began:
+                    return
+                run = self.history = RunHistory(facts, began, heard=began)
             for event in events:
                 fields = event["fields"]
                 if not isinstance(fields, Mapping):
                     raise TypeError("fields is not a mapping")
-                run.add(Event(str(event["kind"]), dict(fields), float(event["time"])), received)
+                run.add(Event(str(event["kind"]), dict(fields), float(event["time"])))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             self.refused += 1
-
-    def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
-        run = RunHistory(facts, began, heard=began)
-        self.runs[run.id] = run
-        if len(self.runs) > MOST_RUNS:
-            over = [run.id for run in self.runs.values() if run.state != "running"] or list(self.runs)
-            del self.runs[over[0]]
-        return run
-
-    def of_client(self, client: str) -> RunHistory | None:
-        """Return the newest unfinished run of a client."""
-        for run in reversed(self.runs.values()):
-            if run.state == "running" and run.facts.get("client") == client:
-                return run
-        return None
-
-    def newest_first(self) -> list[RunHistory]:
-        """Return all runs, newest first."""
-        return list(reversed(self.runs.values()))

@@ -9,7 +9,7 @@ from bokeh.models import CustomJS, InlineStyleSheet
 from bokeh.models.widgets import Div, RadioButtonGroup, Select
 
 from distkern.show.live import fragments
-from distkern.show.live.history import ClusterView, Histories, RunHistory, clock
+from distkern.show.live.history import ClusterView, NewestRun, RunHistory
 from distkern.show.plots import DRESSING, Figure
 from distkern.show.style import ELEMENTS, FONT, VARIABLES
 
@@ -66,14 +66,12 @@ body.gone #gone {{ display: inline; }} body.gone main {{ opacity: .55; }}
 <a href="status">Dask's dashboard</a></header>
 <main>
 <div>{{ embed(roots.now) }}</div>
-<div class="controls">{{ embed(roots.run) }}{{ embed(roots.over) }}{{ embed(roots.quantity) }}</div>
+<div class="controls">{{ embed(roots.over) }}{{ embed(roots.quantity) }}</div>
 <div class="figures">
 <div>{{ embed(roots.objective) }}</div><div>{{ embed(roots.error) }}</div>
 <div>{{ embed(roots.other) }}</div><div>{{ embed(roots.memory) }}</div>
-<div>{{ embed(roots.rows) }}</div><div>{{ embed(roots.bytes) }}</div>
 </div>
 <div>{{ embed(roots.legend) }}</div>
-<div>{{ embed(roots.workers) }}</div>
 <div>{{ embed(roots.time) }}</div>
 <div>{{ embed(roots.events) }}</div>
 </main>
@@ -87,31 +85,26 @@ body.gone #gone {{ display: inline; }} body.gone main {{ opacity: .55; }}
 
 #: milliseconds between two updates
 INTERVAL = 500
-#: entry of the run menu that follows the newest run
-_NEWEST = ("", "newest run")
 
 
-def open_page(histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
+def open_page(newest: NewestRun, cluster: Callable[[], ClusterView], document: Any) -> None:
     """Fill a browser's new document."""
-    page = Page(histories, cluster, document)
+    page = Page(newest, cluster, document)
     page.update()
     document.add_periodic_callback(page.update, INTERVAL)
 
 
 class Page:
-    """One document: it shows the newest run until the reader chooses another from the menu."""
+    """One document, which shows the newest run."""
 
-    def __init__(self, histories: Histories, cluster: Callable[[], ClusterView], document: Any) -> None:
-        self._histories, self._cluster, self._document = histories, cluster, document
+    def __init__(self, newest: NewestRun, cluster: Callable[[], ClusterView], document: Any) -> None:
+        self._newest, self._cluster, self._document = newest, cluster, document
         sheet = InlineStyleSheet(css=PART)
         control = InlineStyleSheet(css=CONTROL)
         self._parts = {
             name: Div(name=name, text="", stylesheets=[sheet], sizing_mode="stretch_width")
-            for name in ("cluster", "now", "legend", "workers", "time", "events")
+            for name in ("cluster", "now", "legend", "time", "events")
         }
-        self._run = Select(
-            name="run", options=list[Any]([_NEWEST]), value="", stylesheets=[control], width=250
-        )
         self._over = RadioButtonGroup(
             name="over",
             labels=[f"over {name}" for name in fragments.POSITIONS],
@@ -125,7 +118,7 @@ class Page:
             stylesheets=[control],
             width=210,
         )
-        for widget, name in ((self._run, "value"), (self._over, "active"), (self._quantity, "value")):
+        for widget, name in ((self._over, "active"), (self._quantity, "value")):
             widget.on_change(name, self._changed)
         drawn = fragments.plots(None, "passes", "model_size")
         self._figures = {name: Figure(plot) for name, plot in drawn.items()}
@@ -133,7 +126,7 @@ class Page:
             shown.figure.name = name
         # avoids a search of the document after each of hundreds of changes, about a second
         with document.models.freeze():
-            for root in (*self._parts.values(), self._run, self._over, self._quantity):
+            for root in (*self._parts.values(), self._over, self._quantity):
                 document.add_root(root)
             for shown in self._figures.values():
                 document.add_root(shown.figure)
@@ -151,18 +144,12 @@ class Page:
             self._show()
 
     def _show(self) -> None:
-        known = {run.id: run for run in self._histories.newest_first()}
-        options = [_NEWEST, *((run.id, f"{run.name}, {clock(run.began)}") for run in known.values())]
-        if options != self._run.options:
-            self._run.update(options=options)
-        run = known.get(str(self._run.value)) or next(iter(known.values()), None)
+        run = self._newest.history
         self._show_figures(run)
-        cluster = self._cluster()
         texts = {
-            "cluster": fragments.cluster_line(cluster),
+            "cluster": fragments.cluster_line(self._cluster()),
             "now": fragments.now(run),
             "legend": fragments.legend(run),
-            "workers": fragments.workers(cluster, run),
             "time": fragments.where_time_went(run),
             "events": fragments.events(run),
         }

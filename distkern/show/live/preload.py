@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import cloudpickle
 
 from distkern.show.live.forward import TOPIC
-from distkern.show.live.history import ClusterView, Histories, RunHistory, WorkerView, engine_key
+from distkern.show.live.history import ClusterView, NewestRun
 from distkern.show.live.page import open_page
 
 #: name of the plugin and of the page
@@ -33,14 +32,14 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
     idempotent = True
 
     def __init__(self) -> None:
-        self.histories = Histories(self._belongs)
+        self.newest = NewestRun(self._belongs)
         self._scheduler: Any = None
 
     async def start(self, scheduler: Any) -> None:
         self._scheduler = scheduler
-        for received, message in scheduler.get_events(TOPIC):
-            self.histories.add(message, received)
-        serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
+        for _, message in scheduler.get_events(TOPIC):
+            self.newest.add(message)
+        serve(scheduler, functools.partial(open_page, self.newest, self.cluster))
 
     def _belongs(self, facts: Mapping[str, Any]) -> bool:
         """Return whether a run was started on this scheduler, or its client has connected since.
@@ -52,43 +51,23 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 
     def log_event(self, topic: str, msg: Any) -> None:
         if topic == TOPIC:
-            self.histories.add(msg, time.time())
-
-    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        # called for every task of every client: cheap tests first
-        if finish != "memory" or start != "processing" or engine_key(key) is None:
-            return
-        run = self._run_of(self._scheduler.tasks.get(key))
-        if run is not None:
-            run.tasks.finished(key, str(kwargs.get("worker", "")))
-
-    def _run_of(self, task: Any) -> RunHistory | None:
-        for client in (task.who_wants or ()) if task is not None else ():
-            run = self.histories.of_client(client.client_key)
-            if run is not None:
-                return run
-        return None
+            self.newest.add(msg)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        for run in self.histories.runs.values():
-            if run.facts.get("client") == client:
-                run.stop(time.time())
+        run = self.newest.history
+        if run is not None and run.facts.get("client") == client:
+            run.stop()
 
     def cluster(self) -> ClusterView:
         """The current workers."""
-        workers = tuple(
-            WorkerView(
-                str(worker.address),
-                str(worker.name),
-                int(worker.nthreads),
-                len(worker.processing),
-                int(worker.metrics.get("memory", 0)),
-                int(worker.memory_limit or 0),
-                float(worker.metrics.get("cpu", 0.0)),
-            )
-            for worker in self._scheduler.workers.values()
+        workers = self._scheduler.workers.values()
+        return ClusterView(
+            str(self._scheduler.address),
+            len(workers),
+            sum(int(worker.nthreads) for worker in workers),
+            sum(int(worker.metrics.get("memory", 0)) for worker in workers),
+            sum(int(worker.memory_limit or 0) for worker in workers),
         )
-        return ClusterView(str(self._scheduler.address), workers)
 
 
 def serve(scheduler: Any, modify: Any) -> None:

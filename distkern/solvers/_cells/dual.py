@@ -34,7 +34,7 @@ from distkern.core.compiled import argument_types, compile_loop
 from distkern.core.rng import Purpose, stream
 from distkern.core.tiles import apply, scratch
 from distkern.core.types import Array, Floats
-from distkern.maths.losses.conjugate import AbstractDualLoss, RowConjugates
+from distkern.maths.losses.base import AbstractDualLoss, RowConjugates
 
 #: sweeps between two checks of their progress, and most sweeps
 _SWEEPS, _MOST_SWEEPS = 10, 1000
@@ -282,7 +282,7 @@ def descend(dtype: np.dtype[Any]) -> Callable[..., tuple[int, float, int]]:
     """Compile the sweep that minimises exactly over one dual coordinate after the other.
 
     The compiled function takes ``kernel`` (m, m), the
-    :class:`~distkern.maths.losses.conjugate.RowConjugates` as ``targets``, ``flat``, ``rising``,
+    :class:`~distkern.maths.losses.base.RowConjugates` as ``targets``, ``flat``, ``rising``,
     ``falling``, ``above`` and ``below``, then ``dual`` (m,) and ``values`` (m,) = K a, which it updates,
     ``active``, the coordinates in visiting order, ``slack`` and ``least``. It removes coordinates from
     ``active`` that do not move and would not until their prediction changes by more than ``slack``. It does

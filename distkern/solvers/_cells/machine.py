@@ -15,8 +15,8 @@ from distkern.core.ridge import solve_ridge
 from distkern.core.tiles import scratch
 from distkern.core.types import Array, Floats
 from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
+from distkern.maths.losses.base import AbstractDualLoss
 from distkern.maths.losses.classes import SquaredHinge
-from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
 
 if TYPE_CHECKING:

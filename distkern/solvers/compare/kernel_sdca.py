@@ -31,7 +31,7 @@ from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.features import Footprint
 from distkern.maths.features.support import Support, support_cost
 from distkern.maths.kernels.base import AbstractKernel
-from distkern.maths.losses.conjugate import AbstractCoordinateLoss
+from distkern.maths.losses.base import AbstractCoordinateLoss
 from distkern.passes import Message, Rounds
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.compare.sdca import SDCA, SDCAState, dual_cost, dual_minimum

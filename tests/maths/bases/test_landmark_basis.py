@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.maths.bases import LandmarkBasis, multiply
+from distkern.maths.bases.base import multiply
+from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.kernels import LANDMARK_KERNELS, TILE_KERNELS, find_kernel
 
 RBF = find_kernel("rbf")(gamma=0.5)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from distkern.core.sparse import SparseRows, converted
-from distkern.maths.bases import LandmarkBasis, NystroemBasis, RandomFeatureBasis
 from distkern.maths.bases.constant import ConstantBasis
-from distkern.maths.bases.landmarks import KernelSpan
+from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis
 from distkern.maths.bases.linear import LinearBasis
+from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.kernels import find_kernel
 
 RBF = find_kernel("rbf")(gamma=0.3)

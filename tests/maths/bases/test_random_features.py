@@ -11,7 +11,9 @@ import pytest
 
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
-from distkern.maths.bases import NystroemBasis, RandomFeatureBasis, random_features
+from distkern.maths.bases import random_features
+from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.kernels import TILE_KERNELS, find_kernel
 from distkern.maths.samplers import SAMPLERS
 
@@ -167,7 +169,7 @@ def test_the_digest_tells_draws_apart_and_not_precisions(name):
 def test_the_digest_is_the_same_in_another_process():
     samplers = [*SAMPLERS]
     code = (
-        "from distkern.maths.bases import RandomFeatureBasis\n"
+        "from distkern.maths.bases.random_features import RandomFeatureBasis\n"
         "from distkern.maths.kernels import find_kernel\n"
         f"for sampler in {samplers}:\n"
         "    print(RandomFeatureBasis(find_kernel('rbf')(gamma=0.5), 6, 300, 5, sampler).digest())"
@@ -214,7 +216,7 @@ def test_refuses_rows_of_another_width_or_outside_of_the_domain():
 def test_workers_do_not_pay_for_scipy():
     code = (
         "import sys, numpy as np\n"
-        "from distkern.maths.bases import RandomFeatureBasis\n"
+        "from distkern.maths.bases.random_features import RandomFeatureBasis\n"
         "from distkern.maths.kernels import KERNELS, find_kernel\n"
         "for name in KERNELS:\n"
         "    RandomFeatureBasis(find_kernel(name)(), 4, 64, 1).values(np.ones((9, 4), np.float32))\n"
@@ -294,7 +296,7 @@ def test_a_process_takes_no_more_than_it_says():
     """The peak memory of a pass, measured in a separate process."""
     code = (
         "import re, numpy as np\n"
-        "from distkern.maths.bases import RandomFeatureBasis\n"
+        "from distkern.maths.bases.random_features import RandomFeatureBasis\n"
         "from distkern.maths.kernels import find_kernel\n"
         "X = np.ones((512, 400), np.float32)\n"
         "coefficients = np.ones((2**15, 1), np.float32)\n"

@@ -11,6 +11,7 @@ FACTS = {
     "data": "/data/digits.zarr",
     "out": "/models/m",
     "client": "Client-1",
+    "began": 0.0,
 }
 
 

@@ -1,87 +1,65 @@
-"""Histories, rates and tasks: complete for a late page, bounded, fast, and deaf to nonsense."""
+"""The history of a run: complete for a late page, bounded, fast, and deaf to nonsense."""
 
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
-from distkern.passes import Extent, Machine, Reduce
-from distkern.passes.execution import Call
-from distkern.show.live.history import (
-    BUCKETS,
-    CELLS,
-    FIRST_WIDTH,
-    MOST_NOTES,
-    MOST_RUNS,
-    MOST_STAGES,
-    MOST_WORKERS,
-    Histories,
-    Tasks,
-    Timeline,
-    engine_key,
-)
-from toy import ToySource, add, scaled_sum
+from distkern.show.live.history import MOST_NOTES, MOST_STAGES, NewestRun
 
 
 def histories(*events, **facts):
-    kept = Histories()
+    kept = NewestRun()
     for one in events:
-        kept.add({"run": {**FACTS, **facts}, "events": [one]}, received=100.0)
+        kept.add({"run": {**FACTS, **facts}, "events": [one]})
     return kept
 
 
 def test_a_run_as_its_events_told_it():
     kept = histories(*whole_run(3))
-    run = kept.runs["one"]
+    run = kept.history
     assert kept.refused == 0
     assert run.state == "finished"
     assert [stage["stage"] for stage in run.stages] == [0, 1, 2, 3]
     assert run.last["objective"] == 1.125
     (total,) = run.passes.totals
     assert (total.times, total.rows, total.waited) == (4, 4000, 16.0)
-    times, rates = run.rates.rates(0)
-    assert sum(rates) * run.rates.width == pytest.approx(4000, rel=0.1)
-    assert times[-1] < 16
     assert [kind for _, kind, _ in run.notes] == ["started", *["checkpoint"] * 4, "finished"]
 
 
 def test_the_pass_under_way():
     started_, *progress, finished = a_pass(10.0, 2)
     kept = histories(started(10.0), started_, *progress[:3])
-    step = kept.runs["one"].step
+    step = kept.history.step
     assert (step.name, step.stage, step.tasks_done, step.tasks, step.rows_done) == ("snapshot", 2, 3, 4, 750)
     assert step.rows_per_second == 250
     assert not step.finished
-    kept.add({"run": FACTS, "events": [finished]}, 1.0)
+    kept.add({"run": FACTS, "events": [finished]})
     assert step.finished
     assert step.rows_done == 1000
 
 
 def test_a_page_that_is_opened_late_and_missed_the_start():
     events = list(whole_run(2))[3:]
-    run = histories(*events).runs["one"]
+    run = histories(*events).history
     assert run.state == "finished"
     assert len(run.stages) == 3
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_events_stay_few():
-    kept = Histories()
+    kept = NewestRun()
     count = stage = 0
     now = 0.0
     while count < 100_000:
         events = [*a_pass(now, stage, steps=40), event("stage_finished", now + 40, metrics=metrics(stage))]
         events.append(event("checkpoint_saved", now + 40, stage=stage, path="/m", seconds=0.1))
-        kept.add({"run": FACTS, "events": events}, now)
+        kept.add({"run": FACTS, "events": events})
         count, stage, now = count + len(events), stage + 1, now + 40
-    run = kept.runs["one"]
+    run = kept.history
     assert MOST_STAGES / 2 <= len(run.stages) <= MOST_STAGES
     assert run.last["stage"] == stage - 1
     assert len(run.notes) == MOST_NOTES
-    assert len(run.rates.rates(0)[0]) <= BUCKETS
     (total,) = run.passes.totals
     assert total.times == stage
 
@@ -90,7 +68,7 @@ def test_thinned_stages_keep_the_first_part_and_the_newest():
     kept = histories(
         *(event("stage_finished", float(s), metrics=metrics(s)) for s in range(2 * MOST_STAGES + 7))
     )
-    stages = [stage["stage"] for stage in kept.runs["one"].stages]
+    stages = [stage["stage"] for stage in kept.history.stages]
     assert stages[-1] == 2 * MOST_STAGES + 6
     assert stages[0] == 0
     assert max(b - a for a, b in pairwise(stages)) < 8
@@ -103,18 +81,18 @@ def test_resumed_lost_workers_and_messages_are_noted():
         event("worker_lost", 2.0, address="tcp://1"),
         event("message", 3.0, text="hear"),
     )
-    notes = [(kind, text) for _, kind, text in kept.runs["one"].notes]
+    notes = [(kind, text) for _, kind, text in kept.history.notes]
     assert notes[1] == ("resumed", "from the checkpoint of stage 3")
     assert notes[2] == ("worker lost", "tcp://1; its tasks run again elsewhere")
     assert notes[3] == ("message", "hear")
 
 
 def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
-    unfinished = histories(*whole_run(1, finished=False)).runs["one"]
-    unfinished.stop(9.0)
+    unfinished = histories(*whole_run(1, finished=False)).history
+    unfinished.stop()
     assert unfinished.state == "stopped"
-    finished = histories(*whole_run(1)).runs["one"]
-    finished.stop(9.0)
+    finished = histories(*whole_run(1)).history
+    finished.stop()
     assert finished.state == "finished"
 
 
@@ -126,7 +104,7 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
         {},
         {"run": FACTS},
         {"run": {}, "events": [started()]},
-        {"run": FACTS, "events": []},
+        {"run": {"id": "one"}, "events": [started()]},
         {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": {}}]},
         {"run": FACTS, "events": [{"kind": "pass_started", "time": 0.0, "fields": None}]},
         {"run": FACTS, "events": [{"kind": "stage_finished", "time": "x", "fields": {}}]},
@@ -134,151 +112,38 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
     ],
 )
 def test_records_of_another_form_are_counted_and_ignored(record):
-    kept = Histories()
-    kept.add(record, 0.0)
+    kept = NewestRun()
+    kept.add(record)
     assert kept.refused == 1
-    kept.add({"run": FACTS, "events": [started()]}, 0.0)
-    assert kept.runs["one"].state == "running"
+    kept.add({"run": FACTS, "events": [started()]})
+    assert kept.history.state == "running"
 
 
 def test_kinds_of_a_newer_version_are_passed_over():
     kept = histories(started(), event("eclipse", 5.0, depth=1))
     assert kept.refused == 0
-    assert kept.runs["one"].heard == 5.0
+    assert kept.history.heard == 5.0
 
 
-def test_runs_are_bounded_and_running_ones_are_kept():
-    kept = Histories()
-    kept.add({"run": {**FACTS, "id": "long"}, "events": [started()]}, 0.0)
-    for number in range(2 * MOST_RUNS):
-        kept.add({"run": {**FACTS, "id": str(number)}, "events": list(whole_run(1))}, 0.0)
-    assert len(kept.runs) == MOST_RUNS
-    assert "long" in kept.runs
-    assert kept.newest_first()[0].id == str(2 * MOST_RUNS - 1)
-    assert kept.of_client("Client-1") is kept.runs["long"]
-    assert kept.of_client("another") is None
+def test_a_run_that_began_later_takes_the_place_of_the_one_before():
+    kept = histories(*whole_run(1))
+    newer = {**FACTS, "id": "two", "began": 1.0}
+    kept.add({"run": newer, "events": [started()]})
+    assert (kept.history.id, kept.history.stages) == ("two", [])
+    kept.add({"run": FACTS, "events": list(whole_run(1))})
+    assert (kept.history.id, kept.history.stages, kept.refused) == ("two", [], 0)
 
 
 def test_passes_of_a_resumed_run_say_since_when():
-    (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).runs["one"].passes.totals
+    (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).history.passes.totals
     assert total.since == 2
 
 
 def test_seconds_of_a_resumed_run_are_of_all_its_tries():
     begun = [started(100.0, resumed_from=2), *a_pass(100.0, 3)]
-    assert histories(*begun).runs["one"].seconds == 4.0
-    kept = histories(*begun, event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0)))
-    assert kept.runs["one"].seconds == 754.0
-    kept.add({"run": FACTS, "events": list(a_pass(104.0, 4))}, 0.0)
-    assert kept.runs["one"].seconds == 758.0
-
-
-@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 1e6)), min_size=1, max_size=40))
-def test_amounts_are_kept_and_buckets_are_few(steps):
-    line, now = Timeline(2), 0.0
-    for seconds, amount in steps:
-        line.add(now, now + seconds, amount, 2 * amount)
-        now += seconds
-    # a later amount closes the bucket that is still open
-    line.add(now + 3 * line.width, now + 3 * line.width, 0.0, 0.0)
-    for quantity, factor in ((0, 1), (1, 2)):
-        times, rates = line.rates(quantity)
-        assert len(times) == len(rates) <= BUCKETS
-        assert sum(rates) * line.width == pytest.approx(factor * sum(amount for _, amount in steps))
-
-
-def test_a_steady_flow_is_a_flat_line_whatever_the_width():
-    line = Timeline(1)
-    for step in range(3000):
-        line.add(step, step + 1, 50.0)
-    times, rates = line.rates(0)
-    assert line.width > FIRST_WIDTH
-    assert rates == pytest.approx([50.0] * len(rates))
-    assert times[1] - times[0] == line.width
-    assert times[-1] < 3000
-
-
-def test_nothing_yet():
-    assert Timeline(1).rates(0) == ([], [])
-
-
-TOKEN = "distkern-held-out-0123456789ab-map"
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "distkern-x-map",
-        ("distkern-x-operand", 1),
-        (TOKEN,),
-        (TOKEN, "1"),
-        ("mean-map", 1),
-        7,
-        (None, 1),
-        ("distkern-x-fold-1", 0),
-    ],
-)
-def test_keys_of_others_are_passed_over(key):
-    tasks = Tasks()
-    tasks.finished(key, "a")
-    assert engine_key(key) is None
-    assert tasks.by_worker == {}
-
-
-def test_the_engine_s_own_keys_are_known():
-    source, step = ToySource((9,) * 40), Reduce("held out", scaled_sum, add, operand=1.0)
-    plan = step.plan(Extent.of(source), Machine("distributed", 2))
-    graph, leaves, _ = reduce_graph(step.name, step.calls(plan, source), add)
-    tasks = Tasks()
-    for key in graph:
-        tasks.finished(key, "a")
-    assert tasks.by_worker == {"a": len(leaves)}
-    assert tasks.name == "held-out"
-    assert sorted(tasks.done) == list(range(plan.tasks))
-
-
-def test_tasks_of_each_are_those_of_one_pass_whatever_their_order():
-    token, tasks = f"{token_of('exact machines')}-map", Tasks()
-    for batch in ((3, 1), (0,)):
-        calls = ((number, Call(len, (), ToySource(), ())) for number in batch)
-        for key in call_graph(calls, token)[1]:
-            tasks.finished(key, "a")
-    assert tasks.name == "exact-machines"
-    assert [share for share, _ in tasks.cells(4)] == [1.0, 1.0, 0.0, 1.0]
-
-
-def test_cells_along_the_data():
-    tasks = Tasks()
-    for number, worker in ((0, "a"), (1, "b"), (3, "a")):
-        tasks.finished((TOKEN, number), worker)
-    assert tasks.name == "held-out"
-    assert tasks.cells(4) == [(1.0, "a"), (1.0, "b"), (0.0, ""), (1.0, "a")]
-    assert tasks.now_by_worker == {"a": 2, "b": 1}
-
-
-@pytest.mark.parametrize("count", [CELLS - 1, CELLS, CELLS + 1, 7 * CELLS + 3])
-def test_many_tasks_share_cells_and_a_finished_pass_is_full(count):
-    tasks = Tasks()
-    for number in range(count):
-        tasks.finished((TOKEN, number), "a")
-    cells = tasks.cells(count)
-    assert len(cells) == min(CELLS, count)
-    assert all(share == pytest.approx(1.0) for share, _ in cells)
-
-
-def test_a_new_pass_starts_anew_but_batches_of_calls_do_not():
-    tasks = Tasks()
-    tasks.finished((TOKEN, 0), "a")
-    tasks.finished(("distkern-call-00", 0), "a")
-    assert tasks.now_by_worker == {"a": 1}
-    tasks.finished(("distkern-call-11", 0), "b")
-    assert tasks.now_by_worker == {"a": 1, "b": 1}
-    assert tasks.by_worker == {"a": 2, "b": 1}
-    assert tasks.done == {}
-
-
-def test_workers_that_come_and_go_are_bounded():
-    tasks = Tasks()
-    for number in range(MOST_WORKERS + 50):
-        tasks.finished((TOKEN, number), f"worker-{number}")
-    assert len(tasks.by_worker) == MOST_WORKERS
+    assert histories(*begun, began=100.0).history.seconds == 4.0
+    resumed = event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0))
+    kept = histories(*begun, resumed, began=100.0)
+    assert kept.history.seconds == 754.0
+    kept.add({"run": FACTS, "events": list(a_pass(104.0, 4))})
+    assert kept.history.seconds == 758.0

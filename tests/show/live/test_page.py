@@ -5,32 +5,25 @@ from bokeh.document import Document
 from bokeh.document.models import DocumentModelManager
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.show.live.history import ClusterView, Histories, WorkerView
+from distkern.show.live.fragments import cluster_line
+from distkern.show.live.history import ClusterView, NewestRun
 from distkern.show.live.page import Page, open_page
 from distkern.show.style import STYLES
 
-WORKERS = (
-    WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),
-    WorkerView("tcp://b:2", "1", 1, 0, 2**20, 0, 0.0),
-)
-
 
 def cluster():
-    return ClusterView("tcp://scheduler:8786", WORKERS)
+    return ClusterView("tcp://scheduler:8786", 2, 2, 90 * 2**20, 100 * 2**20)
 
 
 def histories(**more):
-    kept = Histories()
-    kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))}, 0.0)
-    other = {**FACTS, "id": "two", "algorithm": "simba", "out": "/models/<n>", "client": "Client-2"}
-    kept.add({"run": other, "events": [*whole_run(2), *a_pass(99.0, 3)][:-1]}, 0.0)
+    kept = NewestRun()
+    kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))})
     return kept
 
 
-def page(kept, run=""):
+def page(kept):
     document = Document()
     made = Page(kept, cluster, document)
-    made._run.value = run
     made.update()
     return made, document
 
@@ -44,10 +37,11 @@ def curves(made, name):
 
 
 def test_an_empty_page_says_what_to_do():
-    made, document = page(Histories())
+    made, document = page(NewestRun())
     assert "distkern train" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
-    assert "tcp://scheduler:8786: 2 workers, 2 threads" in text(document, "cluster")
+    assert "tcp://scheduler:8786: 2 workers, 2 threads, 90.0 MiB of 100.0 MiB" in text(document, "cluster")
+    assert "no workers, runs wait for one" in cluster_line(ClusterView("tcp://scheduler:8786", 0, 0, 0, 0))
 
 
 def test_the_document_is_searched_for_models_a_few_times(monkeypatch):
@@ -61,25 +55,22 @@ def test_the_document_is_searched_for_models_a_few_times(monkeypatch):
     assert 1 <= len(searches) <= 4
 
 
-def test_the_newest_run_is_shown_until_the_reader_chooses():
+def test_the_newest_run_is_shown():
     kept = histories()
     made, document = page(kept)
-    assert [choice for choice, _ in made._run.options] == ["", "two", "one"]
-    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0]]
-    assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
-    made._run.value = "one"
-    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
-    kept.add({"run": {**FACTS, "id": "three"}, "events": [started()]}, 1.0)
-    made.update()
+    assert "csvrg on digits.zarr to m" in text(document, "now")
     assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
     made._over.active = 1
     assert curves(made, "objective")["xs"] == [[1.0, 4.0, 7.0, 10.0]]
-    made._run.value = ""
+    newer = {**FACTS, "id": "two", "began": 1.0, "algorithm": "simba", "out": "/models/<n>"}
+    kept.add({"run": newer, "events": [started()]})
+    made.update()
+    assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
 
 
 def test_a_run_has_the_report_s_colours():
-    made, document = page(histories(), "one")
+    made, document = page(histories())
     for name, kinds in (("error", ("train", "test")), ("memory", ("worker", "driver"))):
         assert curves(made, name)["colour"] == [STYLES[kind].colour for kind in kinds]
         assert set(made._figures[name]._points.data["marker"]) == {STYLES[kind].marker for kind in kinds}
@@ -87,21 +78,21 @@ def test_a_run_has_the_report_s_colours():
 
 
 def test_the_error_of_no_model_is_not_shown():
-    kept = Histories()
+    kept = NewestRun()
     stages = [metrics(0), metrics(1, model_size=0), metrics(2), metrics(3)]
     events = [event("stage_finished", float(s["stage"]), metrics=s) for s in stages]
-    kept.add({"run": FACTS, "events": [started(), *events[:2]]}, 0.0)
+    kept.add({"run": FACTS, "events": [started(), *events[:2]]})
     made, document = page(kept)
     assert curves(made, "error")["ys"] == []
     assert text(document, "now").count("<b>-</b>") == 2
-    kept.add({"run": FACTS, "events": events[2:]}, 0.0)
+    kept.add({"run": FACTS, "events": events[2:]})
     made.update()
     assert curves(made, "error")["xs"] == [[5.0, 7.0]] * 2
     assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
 
 
 def test_memory_against_limit_and_plan():
-    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28), "one")
+    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28))
     drawn = curves(made, "memory")
     assert drawn["dash"] == ["solid", "dashed", "dotted", "dotted"]
     assert drawn["ys"][2] == [2**29] * 2
@@ -109,9 +100,9 @@ def test_memory_against_limit_and_plan():
 
 
 def test_the_solver_s_own_figures_can_be_chosen():
-    kept = Histories()
+    kept = NewestRun()
     events = [event("stage_finished", float(s), metrics=metrics(s, margin=0.1 * s)) for s in range(3)]
-    kept.add({"run": FACTS, "events": [started(), *events]}, 0.0)
+    kept.add({"run": FACTS, "events": [started(), *events]})
     made, _ = page(kept)
     assert ("margin", "margin") in made._quantity.options
     made._quantity.value = "margin"
@@ -119,46 +110,27 @@ def test_the_solver_s_own_figures_can_be_chosen():
 
 
 def test_errors_of_real_targets_are_roots_and_not_percent():
-    kept = Histories()
+    kept = NewestRun()
     last = metrics(1, train_error=0.09, test_error=0.16, error="mean squared error")
-    kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
+    kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]})
     made, document = page(kept)
     assert curves(made, "error")["ys"] == [[pytest.approx(0.3)], [pytest.approx(0.4)]]
     assert made._figures["error"]._title.text == "Root mean squared error"
     assert "<b>0.4</b>" in text(document, "now")
 
 
-def test_progress_workers_waiting_and_events():
+def test_progress_waiting_and_events():
     kept = histories()
-    run = kept.runs["one"]
-    kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
-    for number, worker in ((0, "tcp://a:1"), (1, "tcp://a:1"), (2, "tcp://b:2")):
-        run.tasks.finished(("distkern-snapshot-00-map", number), worker)
-    _, document = page(kept, "one")
+    kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]})
+    _, document = page(kept)
     now = text(document, "now")
     assert "stage 4: snapshot" in now
     assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s<" in now
-    assert now.count("opacity:1.00") == 3
-    workers = text(document, "workers")
-    assert "<td>2</td><td>2</td></tr>" in workers
-    assert "90.0 MiB of 100.0 MiB" in workers
     assert "The driver spent all of the 16.0 s of passes waiting for tasks." in text(document, "time")
     assert "checkpoint" in text(document, "events")
-
-
-def test_rounds_have_no_tasks_to_count():
-    kept = histories()
-    run = kept.runs["one"]
-    run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
     begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0, "unit": "rounds"}
-    kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
-    _, document = page(kept, "one")
-    assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
-    assert "rounds have no tasks" in text(document, "workers")
-    assert "0 of 2 rounds" in text(document, "now")
-    kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
-    _, document = page(kept, "one")
-    assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
+    kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]})
+    assert "0 of 2 rounds" in text(page(kept)[1], "now")
 
 
 def test_nothing_is_sent_where_nothing_changed():
@@ -171,9 +143,9 @@ def test_nothing_is_sent_where_nothing_changed():
 
 
 def test_names_cannot_smuggle_in_html():
-    kept = Histories()
+    kept = NewestRun()
     evil = '<img src=x onerror="alert(1)">'
-    facts = {"id": evil, "algorithm": evil, "data": evil, "out": evil}
+    facts = {"id": evil, "began": 0.0, "algorithm": evil, "data": evil, "out": evil}
     events = [
         started(),
         *a_pass(0.0, 1, name=evil),
@@ -181,11 +153,9 @@ def test_names_cannot_smuggle_in_html():
         event("message", 1.0, text=evil),
         *list(a_pass(5.0, 1, name=evil))[:2],
     ]
-    kept.add({"run": facts, "events": events}, 0.0)
+    kept.add({"run": facts, "events": events})
     _, document = page(kept)
-    shown = "".join(
-        text(document, name) for name in ("now", "workers", "time", "events", "legend", "cluster")
-    )
+    shown = "".join(text(document, name) for name in ("now", "time", "events", "legend", "cluster"))
     assert "&lt;img" in shown
     assert "<img" not in shown
 
