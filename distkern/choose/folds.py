@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,18 @@ class TriedMachine(TriedSetting[MachineSetting]):
     def kernel(self) -> Kernel:
         """The kernel of a machine that is not linear."""
         return self.setting.known_kernel
+
+
+class Around(Protocol):
+    """Finds rows near some anchors among all rows."""
+
+    def __call__(
+        self, mapping: RowMap, n_near: int, n_anchors: int | None = None
+    ) -> Sequence[tuple[SampleRows, SampleRows]]:
+        """Return training and held-out rows among the ``n_near`` rows nearest to each anchor, by a map.
+
+        ``n_anchors`` : None: as many as are needed to compare finalists
+        """
 
 
 class Fold:
@@ -210,3 +223,12 @@ def joined(folds: Iterable[list[TriedMachine]]) -> list[TriedMachine]:
         TriedMachine(results[0].setting, np.concatenate([result.losses for result in results]))
         for results in zip(*folds, strict=True)
     ]
+
+
+def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
+    """Return the bytes that :func:`~distkern.choose.ladder.climb` needs for a sample of ``n_rows`` rows."""
+    # a matrix of pairs, its terms and its factor; kernel values over centres
+    pairs = 24 * min(n_rows, exact_rows) ** 2
+    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * LANDMARKS
+    # tiles, and the code of linear algebra
+    return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20

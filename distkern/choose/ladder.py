@@ -8,7 +8,7 @@ the seed alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.choose import finalists, rungs
-from distkern.choose.choice import best, best_of_each, is_better, not_worse
+from distkern.choose.choice import TIE, best, best_of_each, is_better
 from distkern.choose.finalists import Solve
-from distkern.choose.folds import CENTRE_ROWS, CENTRES, LANDMARKS, Fold, MachineSetting, TriedMachine, joined
+from distkern.choose.folds import CENTRES, LANDMARKS, Around, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.likelihoods import Likelihood
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.choices import Compared
 from distkern.core.progress import at_step
 from distkern.core.scores import mean_difference
-from distkern.maths.maps.mapping import MapChoice, RowMap
+from distkern.maths.maps.mapping import MapChoice
 
 #: numbers of training and held-out rows
 Parts = Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]
-#: training and held-out rows among all rows near some anchors, in the coordinates of a map
-Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
+#: a machine with its losses on the folds, and near each anchor
+Retrained = tuple[TriedMachine, list[TriedMachine]]
 
 #: the map of linear machines, unless the columns are already scaled
 STANDARD = MapChoice("standard")
@@ -50,6 +50,9 @@ _SEPARABLE = 0.2
 _EXACT_NEAR, _EXACT_NEAR_OF_FEW, _FEW_ROWS = 1.03, 0.995, 5000
 #: all centres are enough if a third of them changes the loss by at most this share, standard error included
 _FEWER_CENTRES, _FLAT = 3, 0.003
+#: rows near an anchor, and anchors, that show whether rows have neighbours which a sample lacks; factors of
+#: the width and ridges of the narrow machines that use them
+_NEAR_ROWS, _NEAR_ANCHORS, _NARROW_WIDTHS, _NARROW_RIDGES = 1500, 8, (1 / 3, 0.1), (0.3,)
 #: settings become finalists up to this multiple of the least loss of their rung
 _NEAR = 1.1
 #: exact finalists train on more rows up to this multiple of the rival's loss
@@ -124,9 +127,10 @@ def climb(
 
     Step 4 is expensive, so it runs only if exact machines may win: if the machine of step 3 gains a standard
     error and a hundredth of its loss from more centres; if an exact machine of 1,000 rows gains as much over
-    few centres; or if classes are nearly separable, where margins may beat likelihoods. It never runs if all
-    rows may be centres, or for more than 1,024 columns. With up to 5,000 rows, exact machines that gain
-    nothing in step 4 do not become finalists.
+    few centres; if a narrow one of the 1,500 rows nearest to each of 8 anchors gains half an error and a
+    hundredth over the machine of step 3; or if classes are nearly separable, where margins may beat
+    likelihoods. It never runs if all rows may be centres, or for more than 1,024 columns. With up to 5,000
+    rows, exact machines that gain nothing in step 4 do not become finalists.
 
     Exact finalists train on the same rows as machines over centres if one cell can hold all rows. Otherwise
     cells divide the rows, and rows are closer to each other in a cell than in the sample. Exact machines then
@@ -149,7 +153,7 @@ def climb(
     exact_rows : most training rows of exact machines while settings are searched
     cell_rows : most training rows of delivered exact machines
     solve : see :func:`~distkern.choose.finalists.exact`
-    around : see :data:`Around`
+    around : see :class:`Around`
     """
     ladder = _Ladder(rows, _folds(rows, parts, seed), n_rows, exact_rows, cell_rows, solve, around)
     at_step("linear machines", 0, 5)
@@ -161,7 +165,14 @@ def climb(
     at_step("finalists at centres", 2, 5)
     candidates, exact_may_win = ladder.inexact_candidates(linear, tried)
     shown, exact, kinds = [linear, centred], list[TriedMachine](), list[TriedMachine]()
-    if ladder.has_few_centres and (exact_may_win or _is_worth(*ladder.exact_probe(centred))):
+    is_open = ladder.has_few_centres and (exact_may_win or _is_worth(*ladder.exact_probe(centred)))
+    trained: Retrained | None = None
+    has_neighbours = False
+    if ladder.has_few_centres and not is_open and not ladder.is_dense and around is not None:
+        trained, narrow = ladder.neighbour_probe(finalists.simplest(candidates), centred)
+        # so few rows are a handicap that a cell will not have
+        has_neighbours = _is_worth(narrow, _joined(trained[1]), n_errors=TIE)
+    if is_open or has_neighbours:
         at_step("exact machines", 3, 5)
         exact, few = ladder.exact_rung(leading, centred)
         shown += [few, best(exact)]
@@ -169,12 +180,12 @@ def climb(
             candidates.append(ladder.delivered(few))
         # 1,000 rows say little about many more
         limit = _EXACT_NEAR_OF_FEW if n_rows <= _FEW_ROWS else _EXACT_NEAR
-        if best(exact).score <= limit * few.score:
+        if has_neighbours or best(exact).score <= limit * few.score:
             kinds = rungs.best_of_each_kind(exact)
     candidate = finalists.simplest(candidates)
     exact_folds = ladder.exact_folds(kinds[0]) if kinds else []
     near = [] if ladder.is_dense else [fold.held_out for fold in exact_folds]
-    inexact, on_near = ladder.retrained(candidate, near)
+    inexact, on_near = ladder.retrained(candidate, near) if kinds or trained is None else trained
     expected = _on_all_rows(candidate, inexact, n_rows)
     least_gain = _LEAST_GAIN * math.sqrt(_oversampling(rows))
     at_step("exact finalists", 4, 5)
@@ -299,6 +310,20 @@ class _Ladder:
         exact = self._exact_of_few_rows([centred.setting.map], centred.kernel.width, [kernel])
         return best(exact), self.over_few_centres(centred, centred, rungs.LADDER_ROWS)
 
+    def neighbour_probe(
+        self, candidate: TriedMachine, centred: TriedMachine
+    ) -> tuple[Retrained, TriedMachine]:
+        """Return the candidate as :meth:`retrained` near anchors, and the best narrow exact machine there.
+
+        Rows that resemble a few others, such as those of one person, have these neighbours among all rows and
+        seldom in a sample. Narrow machines find them.
+        """
+        folds = self.near_folds(centred, _NEAR_ROWS, _NEAR_ANCHORS)
+        kernels = [replace(centred.kernel, width=1.0)]
+        how = centred.kernel.width, _NARROW_WIDTHS, _NARROW_RIDGES
+        narrow = rungs.exact(folds, [centred.setting.map], kernels, *how)
+        return self.retrained(candidate, [fold.held_out for fold in folds]), best(narrow)
+
     def exact_rung(
         self, leading: Sequence[MapChoice], centred: TriedMachine
     ) -> tuple[list[TriedMachine], TriedMachine]:
@@ -335,16 +360,16 @@ class _Ladder:
 
     def exact_folds(self, best: TriedMachine) -> list[Fold]:
         """Return the folds of exact finalists: of the sample, or of rows around anchors in the best map."""
-        if self.is_dense:
-            return self.folds
+        return self.folds if self.is_dense else self.near_folds(best, self.cell_rows)
+
+    def near_folds(self, best: TriedMachine, n_near: int, n_anchors: int | None = None) -> list[Fold]:
+        """Return folds of the rows around anchors in a machine's map; none without ``around``."""
         if self.around is None:
             return []
         mapping, *_ = self.first.mapped(best.setting.map, self.exact_rows)
-        return [self.first.with_rows(*pair) for pair in self.around(mapping)]
+        return [self.first.with_rows(*pair) for pair in self.around(mapping, n_near, n_anchors)]
 
-    def retrained(
-        self, candidate: TriedMachine, near: Sequence[SampleRows]
-    ) -> tuple[TriedMachine, list[TriedMachine]]:
+    def retrained(self, candidate: TriedMachine, near: Sequence[SampleRows]) -> Retrained:
         """Train a candidate on all training rows; return its losses on the folds and near anchors."""
         is_done = self.first.train.n_rows <= self.search_rows and not near
         n_done = len(self.search_folds) if is_done else 0
@@ -399,31 +424,6 @@ def choose_exact(
     return finalists.exact_on(folds, found, cell_rows, solve)
 
 
-def best_map(
-    rows: SampleRows, part: tuple[NDArray[np.intp], NDArray[np.intp]], maps: Sequence[MapChoice]
-) -> MapChoice:
-    """Return the first map that is not significantly worse than the map of the best machine over centres.
-
-    Parameters
-    ----------
-    part : training rows in random order, and held-out rows
-    maps : maps to try, simplest first
-    """
-    train, held_out = part
-    tried, _ = rungs.over_centres([Fold(rows.part(train), rows.part(held_out))], maps, rungs.KERNELS[:1])
-    of_maps = best_of_each(tried, lambda result: result.setting.map)
-    return min((result.setting.map for result in not_worse(of_maps)), key=maps.index)
-
-
-def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
-    """Return the bytes that :func:`climb` needs for a sample of ``n_rows`` rows."""
-    # a matrix of pairs, its terms and its factor; kernel values over centres
-    pairs = 24 * min(n_rows, exact_rows) ** 2
-    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * LANDMARKS
-    # tiles, and the code of linear algebra
-    return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20
-
-
 def _folds(rows: SampleRows, parts: Parts, seed: int) -> list[Fold]:
     """Return the parts as folds, with training rows in random order."""
     folds: list[Fold] = []
@@ -474,9 +474,11 @@ def _on_all_rows(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMac
     return replace(more, losses=more.losses * factor)
 
 
-def _is_worth(costly: TriedMachine, cheap: TriedMachine, least_gain: float = _LEAST_GAIN) -> bool:
-    """Whether the costlier machine is better by a standard error and this share of the loss."""
-    return is_better(costly, cheap, _GAIN_ERRORS) and costly.score < (1.0 - least_gain) * cheap.score
+def _is_worth(
+    costly: TriedMachine, cheap: TriedMachine, least_gain: float = _LEAST_GAIN, n_errors: float = _GAIN_ERRORS
+) -> bool:
+    """Whether the costlier machine is better by ``n_errors`` standard errors and this share of the loss."""
+    return is_better(costly, cheap, n_errors) and costly.score < (1.0 - least_gain) * cheap.score
 
 
 def _oversampling(rows: SampleRows) -> float:

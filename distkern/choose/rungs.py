@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from distkern.choose.choice import best, best_of_each, not_worse
 from distkern.choose.folds import RIDGES, Fold, TriedMachine, joined
-from distkern.choose.machines import Kernel
+from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.types import Floats
 from distkern.maths.maps.interactions import MOST_COLUMNS
 from distkern.maths.maps.mapping import MapChoice
@@ -187,3 +190,19 @@ def first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
     first, *others = leading
     diagonal = [choice for choice in others if choice.metric == "diagonal"]
     return [first, *diagonal[:1]] if first.metric == "interactions" else [first]
+
+
+def best_map(
+    rows: SampleRows, part: tuple[NDArray[np.intp], NDArray[np.intp]], maps: Sequence[MapChoice]
+) -> MapChoice:
+    """Return the first map that is not significantly worse than the map of the best machine over centres.
+
+    Parameters
+    ----------
+    part : training rows in random order, and held-out rows
+    maps : maps to try, simplest first
+    """
+    train, held_out = part
+    tried, _ = over_centres([Fold(rows.part(train), rows.part(held_out))], maps, KERNELS[:1])
+    of_maps = best_of_each(tried, lambda result: result.setting.map)
+    return min((result.setting.map for result in not_worse(of_maps)), key=maps.index)

@@ -48,6 +48,23 @@ def apply(function: Callable[..., Any], *arguments: Any, into: NDArray[Any], **o
     return into
 
 
+def exponential(values: NDArray[Any]) -> NDArray[Any]:
+    """Compute exp(values) in place, with :func:`not_vanishing`."""
+    np.exp(values, out=values)
+    return not_vanishing(values)
+
+
+def not_vanishing(values: NDArray[Any]) -> NDArray[Any]:
+    """Raise kernel values, in place, to at least the root of the smallest normal number.
+
+    That is 1e-19 in single precision. Products of smaller numbers are subnormal, and processors multiply
+    subnormal numbers a hundred times slower.
+    """
+    # rounded up, so that its square is not below the smallest normal number
+    np.maximum(values, 1.001 * math.sqrt(np.finfo(values.dtype).tiny), out=values)
+    return values
+
+
 def matmul(left: NDArray[Any], right: NDArray[Any], into: NDArray[Any]) -> NDArray[Any]:
     """Compute into = left @ right."""
     return np.matmul(left, right, out=into)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.ladder import EXACT_ROWS, STANDARD, LadderResult, choose_exact, climb, memory_of
+from distkern.choose.folds import memory_of
+from distkern.choose.ladder import EXACT_ROWS, STANDARD, LadderResult, choose_exact, climb
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.tiles import release
 from distkern.core.types import AbstractSource, Block
@@ -164,8 +165,10 @@ class Arena:
         unit = np.asarray(self.sample.rows.targets, dtype=np.float64)
         return SampleRows.of(block, len(self.data.classes), self.class_weights, unit)
 
-    def _around(self, mapping: RowMap) -> list[tuple[SampleRows, SampleRows]]:
-        pairs = neighbourhoods(self.data.source, self.sample, mapping, self.sizes.cell_rows, self.seed)
+    def _around(
+        self, mapping: RowMap, n_near: int, n_anchors: int | None = None
+    ) -> list[tuple[SampleRows, SampleRows]]:
+        pairs = neighbourhoods(self.data.source, self.sample, mapping, n_near, self.seed, n_anchors)
         return [(self._rows(train), self._rows(held_out)) for train, held_out in pairs]
 
 

@@ -31,7 +31,6 @@ from distkern.core.errors import InputError
 from distkern.core.names import plain_labels
 from distkern.core.parameters import Parameter
 from distkern.core.python_words import in_python
-from distkern.core.targets import plain_targets
 from distkern.estimators.declared import Elsewhere, available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.losses import find_loss
@@ -198,6 +197,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     def _check_known(self, classes: Any) -> None:
         """Refuse ``classes`` of a later batch that differ from the model's."""
+        from distkern.core.targets import plain_targets
 
         if classes is not None and not np.array_equal(
             np.unique(plain_targets(classes, "classes")), self._classes()

@@ -132,16 +132,21 @@ class FoldedSample:
 
 
 def neighbourhoods(
-    source: AbstractSource, sample: FoldedSample, mapping: RowMap, n_near: int, seed: int
+    source: AbstractSource,
+    sample: FoldedSample,
+    mapping: RowMap,
+    n_near: int,
+    seed: int,
+    n_anchors: int | None = None,
 ) -> list[tuple[Block, Block]]:
     """Return training and held-out rows near each anchor row, in the coordinates of a map.
 
-    The seed draws 3 to 12 anchors from the sample, so that about 24,000 rows lie near them together. The
+    The seed draws ``n_anchors`` from the sample; None: 3 to 12, so that about 24,000 rows lie near them. The
     neighbours of an anchor are the ``n_near`` rows at the smallest Euclidean distance, among up to ten
     million rows of the source; 15 % of them are held out. No held-out row, no row of its group and no equal
     row is a training row, neither here nor in the first pair of the sample.
     """
-    n_anchors = _n_anchors(n_near)
+    n_anchors = _n_anchors(n_near) if n_anchors is None else n_anchors
     anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
     points = mapping.apply(np.asarray(sample.rows.take(np.sort(anchors)).features))
     train_keys = keys_of(sample.rows.take(next(sample.parts())[0]))

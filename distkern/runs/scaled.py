@@ -237,8 +237,8 @@ def mapped(
 
 def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
     """Return the best map by rows held out of these, which are in random order."""
-    from distkern.choose.ladder import best_map
     from distkern.choose.machines import SampleRows
+    from distkern.choose.rungs import best_map
 
     n_classes = len(problem.class_shares)
     codes = np.asarray(rows.targets) if n_classes else None
@@ -273,7 +273,7 @@ def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Blo
         n_rows = n_rows if problem.max_relative_weight == 1.0 else max(n_rows, _MAP_ROWS)
         learning = max(fitting_bytes(choice, n_rows, problem.n_features, n_outputs) for choice in choices)
     if len(choices) > 1:
-        from distkern.choose.ladder import memory_of
+        from distkern.choose.folds import memory_of
 
         learning = max(learning, memory_of(n_rows, problem.n_features, 0))
     return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)

@@ -195,7 +195,7 @@ def test_a_dask_array_is_no_batch(rows):
     X, y = data["old"].train[:], data["old"].train.labels
     model = ALGORITHMS["pegasos"](lam=0.1, random_state=0)
     for _ in range(2):
-        with pytest.raises(InputError, match="give arrays or frames in memory"):
+        with pytest.raises(InputError, match="Dask array, whose rows are not in memory; give rows in memory"):
             model.partial_fit(da.from_array(X), y)
         model.partial_fit(X, y)
 

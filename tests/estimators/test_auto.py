@@ -130,6 +130,26 @@ def test_few_centres_are_kept_where_more_gain_nothing(target, noise, n_rows, exp
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("task", ["classes", "real targets"])
+def test_rows_that_resemble_few_others_get_cells(task, seed):
+    """Five rows of each of 3,000 people, whose own effect no other rows tell."""
+    generator = np.random.default_rng(seed)
+    people, columns = np.repeat(np.arange(3000), 5), generator.normal(size=(3000, 6))
+    effects = generator.normal(size=3000)
+    rows = columns[people] + 0.02 * generator.normal(size=(15000, 6))
+    is_test = generator.random(15000) < 0.2
+    kind = KernelClassifier if task == "classes" else KernelRegressor
+    targets = (
+        effects[people] > 0 if task == "classes" else effects[people] + 0.3 * generator.normal(size=15000)
+    )
+    model = kind(random_state=seed).fit(rows[~is_test], targets[~is_test])
+    assert model.algorithm_ == "cells"
+    # constants score a half and nothing
+    assert model.score(rows[is_test], targets[is_test]) > (0.9 if task == "classes" else 0.7)
+
+
+@pytest.mark.slow
 def test_fine_structure_of_many_rows_gets_exact_machines():
     generator = np.random.default_rng(0)
     X = generator.uniform(0, 20, size=(20_000, 2)).astype(np.float32)

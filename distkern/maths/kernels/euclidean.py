@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from distkern.core.parameters import Number, parameter
-from distkern.core.tiles import apply, scratch
+from distkern.core.tiles import apply, exponential, not_vanishing, scratch
 from distkern.core.types import Array, Floats
 from distkern.maths.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
 from distkern.maths.kernels.features import AbstractFeatureKernel, PairBlock
@@ -44,7 +44,7 @@ class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SparseSquaredDistance.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
-        apply(np.exp, scores, into=scores)
+        exponential(scores)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         frequencies, _ = draws.gaussians()
@@ -123,7 +123,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         if not others:
             # smoothness 1/2: exp(-s)
             apply(np.negative, scores, into=scores)
-            apply(np.exp, scores, into=scores)
+            exponential(scores)
             return
         polynomial = scratch("matern polynomial", scores.shape, scores.dtype)
         polynomial.fill(first)
@@ -133,6 +133,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
         apply(np.negative, scores, into=scores)
         apply(np.exp, scores, into=scores)
         scores *= polynomial
+        not_vanishing(scores)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         degrees = round(2.0 * self.smoothness)

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.compiled import argument_types, compile_loop
 from distkern.core.sparse import SparseRows
-from distkern.core.tiles import apply, matmul, scratch
+from distkern.core.tiles import apply, exponential, matmul, scratch
 from distkern.core.types import Array, Floats
 from distkern.maths.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
 from distkern.maths.kernels.features import AbstractFeatureKernel, PairBlock
@@ -215,7 +215,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
         return SparseCityBlock.of(landmarks, self.gamma)
 
     def finish(self, scores: Floats) -> None:
-        apply(np.exp, scores, into=scores)
+        exponential(scores)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> PairBlock:
         cauchy = np.tan(np.pi * (draws.uniforms(draws.n_input) - 0.5))
