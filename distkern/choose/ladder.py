@@ -318,7 +318,7 @@ class _Ladder:
         Rows that resemble a few others, such as those of one person, have these neighbours among all rows and
         seldom in a sample. Narrow machines find them.
         """
-        folds = self.near_folds(centred, _NEAR_ROWS, _NEAR_ANCHORS)
+        folds = self.near_folds(centred, min(_NEAR_ROWS, self.cell_rows), _NEAR_ANCHORS)
         kernels = [replace(centred.kernel, width=1.0)]
         how = centred.kernel.width, _NARROW_WIDTHS, _NARROW_RIDGES
         narrow = rungs.exact(folds, [centred.setting.map], kernels, *how)
