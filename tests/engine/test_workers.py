@@ -255,7 +255,7 @@ def test_a_worker_without_the_package(tmp_path):
         processes.add_worker("--preload", str(script))
         with Client(processes.address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
-        with pytest.raises(InputError, match=r"^worker tcp://127.0.0.1:\d+: cannot run distkern"):
+        with pytest.raises(InputError, match=r"^worker tcp://127.0.0.1:\d+ cannot run distkern"):
             connect(processes.address)
 
 
