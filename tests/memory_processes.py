@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,4 +13,6 @@ def run(code: str, *arguments: str, folder: Path) -> str:
     script = folder / "script.py"
     script.write_text(code)
     command = [sys.executable, str(script), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    places = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
