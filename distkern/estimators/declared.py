@@ -320,6 +320,7 @@ class HyperparameterMixin:
 
     @classmethod
     def solver_type(cls) -> type[AbstractSolver[Any]] | None:
+        """Import and return the solver; None for classes that choose one."""
         from distkern.solvers.base import SOLVERS
 
         return None if cls.solver_name is None else SOLVERS[cls.solver_name]

@@ -23,10 +23,10 @@ _FINDING = (
 )
 _PICK = (
     "Recommendation: **uniform landmarks and projection on the span, the defaults**. Use a coverage if "
-    "you need its bound on the distance of every row to a landmark. Use moved gradients for so many "
-    "landmarks that the r^2 operations a row of a projection are too much; the denser the landmarks, "
-    'the less they lose. With the same landmarks a Newton machine (`algorithm = "newton"`) finds the '
-    "same minimum in fewer passes."
+    "every row must have a landmark within a known distance. Use moved gradients if there are so many "
+    "landmarks that projecting a row, which takes r^2 operations, is too slow; they lose less the denser "
+    'the landmarks are. With the same landmarks a Newton machine (`algorithm = "newton"`) finds the same '
+    "minimum in fewer passes."
 )
 
 

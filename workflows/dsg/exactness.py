@@ -3,8 +3,8 @@
 Every r- or n- form minimises mean max(0, 1 - y z(x)' w)^2 + nu/2 |w|^2 over the same random or Nystroem
 features, of the same seed; the k- forms the same with the kernel itself, and the hinge loss with the paper's
 nu = 1/n for Forest. The minimum is that of scikit-learn's LinearSVC, which is given the features themselves,
-or rows of a factor of the kernel matrix. Where rows are too many for one, it is what the dual variables
-of k-SDCA certify.
+or rows of a factor of the kernel matrix. If there are too many rows for a factor, the dual variables of
+k-SDCA certify it.
 """
 
 from __future__ import annotations

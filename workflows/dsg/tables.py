@@ -95,13 +95,13 @@ def _words(data: Subset, names: Sequence[str]) -> str:
     if not any(name.startswith("k-") for name in names):
         return words
     minimum = (
-        "LinearSVC's over the rows of L, K = L L' the whole kernel matrix"
+        "the one that LinearSVC finds on the rows of L, where K = L L' is the whole kernel matrix"
         if data.n_rows <= exactness.MOST_EXACT
-        else f"what the dual variables of k-SDCA certify, for no {data.n_rows:,} x {data.n_rows:,} matrix "
-        "is made; they are of seed 0 alone"
+        else "the one that the dual variables of k-SDCA certify, because the "
+        f"{data.n_rows:,} x {data.n_rows:,} kernel matrix is not built; their figures have seed 0 only"
     )
     words += (
-        f"\n\nThe k- forms have the kernel itself and nu/2 |f|². Their minimum is {minimum}. NORMA "
+        f"\n\nThe k- forms use the kernel itself and nu/2 |f|². Their minimum is {minimum}. NORMA "
         "uses the steps of its paper, g/sqrt(t) on batches of 4 rows, and returns the last iterate. "
         "It has no dual, and its distance has the order of the last step, so it falls like "
         "1/sqrt(passes) instead of geometrically."
