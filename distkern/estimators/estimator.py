@@ -149,8 +149,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             listeners = [stack.enter_context(progress_display())] if verbose else []
             how: dict[str, Any] = {"groups": groups, "test": eval_set, "stopping": stopping}
             X = described(X, text=text, categorical=categorical, id=id)
-            limit = self.value("memory_limit") if "memory_limit" in self.hyperparameters else None
-            self.fit_with(X, y, sample_weight, **how, memory_limit=limit, listeners=listeners)
+            self.fit_with(X, y, sample_weight, **how, memory_limit=self._limit(), listeners=listeners)
         for sentence in self._fitted().history[-1].get("warnings", ()):
             warn(sentence, ConvergenceWarning)
         return self
@@ -186,7 +185,9 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             if memory_limit is not None:
                 from distkern.runs.run import within_limit
 
-                recipe = stack.enter_context(within_limit(recipe, given, place, memory_limit))
+                tests = given.test_rows(given.columns) if given.has_test else None
+                limited = within_limit(recipe, given.data, place, memory_limit, tests)
+                recipe = stack.enter_context(limited)
             self._model = run(recipe, given, place)
         return self
 
@@ -245,8 +246,17 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         with ExitStack() as stack:
             listeners: list[Listener] = [stack.enter_context(progress_display())] if verbose else []
             executor = stack.enter_context(open_executor("synchronous"))
-            self._model = recipe.update(None, RunPlace(executor, listeners))
+            place = RunPlace(executor, listeners)
+            if (limit := self._limit()) is not None:
+                from distkern.runs.run import within_limit
+
+                stack.enter_context(within_limit(recipe, recipe.rows.data, place, limit))
+            self._model = recipe.update(None, place)
         return self
+
+    def _limit(self) -> int | None:
+        """Return the memory of a run in bytes, if this algorithm takes a limit and has one."""
+        return self._settings().value("memory_limit") if "memory_limit" in self.hyperparameters else None
 
     # -- the model
 

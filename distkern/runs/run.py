@@ -145,23 +145,25 @@ def plan_on(
 
 
 @contextmanager
-def within_limit(recipe: Recipe, rows: GivenTraining, place: RunPlace, limit: int) -> Iterator[Recipe]:
+def within_limit(
+    recipe: Recipe, data: TrainingData, place: RunPlace, limit: int, tests: AbstractSource | None = None
+) -> Iterator[Recipe]:
     """Choose for the rows and fit the machine of a run into a memory limit until the end of the context.
 
-    Yields the recipe with its choices. The rows of arrays count as memory of this process.
+    Yields the recipe with its choices. The rows of arrays count as memory of this process. ``tests`` are
+    evaluated after every stage.
 
     Raises
     ------
     MemoryBudgetError
         If the run needs more on any machine.
     """
-    executor, data = place.executor, rows.data
+    executor = place.executor
     machine = executor.machine
     least = min(limit, machine.memory_limit or limit)
     choosing = recipe.choosing_bytes(data)
     with steps_heard(EventLog(place.listeners), CHOOSING, CHOOSING_ANNOUNCED):
-        recipe = recipe.seeded().chosen_for(data, has_test=rows.has_test)
-    tests = rows.test_rows(rows.columns) if rows.has_test else None
+        recipe = recipe.seeded().chosen_for(data, has_test=tests is not None)
     # as choices count it, which must not depend on what this process has imported
     limited = replace(machine, memory_limit=least, has_library=True)
     planned = _planned(limited, recipe, data, data.source, tests, limit, choosing)

@@ -1,5 +1,6 @@
 """A run under a limit that it fits only if it keeps less and does less at a time trains, to the same bits."""
 
+import copy
 import json
 import re
 
@@ -88,6 +89,22 @@ def test_memory_limits_of_estimators_hold_for_rows_in_memory(kind):
     if kind is dk.NewtonClassifier:
         np.testing.assert_array_equal(fitted.coefficients_, kind(random_state=0).fit(X, y).coefficients_)
         assert needed(f"{enough - 17}MiB") == enough
+
+
+def test_updates_keep_the_memory_limit():
+    """With the named limit the update has the bits of one without a limit."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 40))
+    y = (X[:, 0] > 0).astype(int)
+    fitted = dk.NewtonClassifier(random_state=0).fit(X[:1500], y[:1500])
+    old = X[:1500], y[:1500]
+    whole = copy.deepcopy(fitted).update(X[1500:], y[1500:], old=old)
+    with pytest.raises(MemoryBudgetError) as refused:
+        copy.deepcopy(fitted).set_params(memory_limit="1MB").update(X[1500:], y[1500:], old=old)
+    enough = re.search(r"use memory_limit='(\d+MiB)'", str(refused.value))[1]
+    limited = copy.deepcopy(fitted).set_params(memory_limit=enough).update(X[1500:], y[1500:], old=old)
+    np.testing.assert_array_equal(limited.coefficients_, whole.coefficients_)
+    assert limited.updates_[-1]["rows"] == 1500
 
 
 def test_memory_limits_of_estimators_count_the_rows_in_memory():

@@ -157,6 +157,8 @@ def resealed(folder, change):
 )
 def test_an_edited_description_is_refused_before_memory_is_taken(tmp_path, change, message):
     save_arrays(tmp_path / "m", ARRAYS)
+    # what a first reading imports is none of the description's memory
+    load_arrays(tmp_path / "m")
     resealed(tmp_path / "m", change)
     tracemalloc.start()
     with pytest.raises(CorruptDataError, match=message):
