@@ -203,17 +203,22 @@ def test_rows_in_any_order_are_sampled_in_all_blocks(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_columns", "noise"), [(5, 2.0), (20, 0.02)])
-def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(2000, n_columns)).astype(np.float32)
-    y = (X[:, 0] + noise * generator.normal(size=2000) > 0).astype(int)
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("is_rare", [True, False], ids=["a rare class", "wrong labels"])
+def test_simba_chooses_how_far_rows_may_fall_short(is_rare, seed, made):
+    """A rare class wants a small nu; labels of which 30 % are wrong want a large one."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(4000, 20)).astype(np.float32)[:2000]
+    scores = X @ generator.normal(size=20)
+    if is_rare:
+        y = (scores + 0.1 * generator.normal(size=2000) > 9).astype(int)
+    else:
+        y = ((scores > 0) ^ (generator.random(2000) < 0.3)).astype(int)
     settings = {"max_rounds": 3000, "stages": 2, "scale": "none", "random_state": 0}
     found = SIMBAClassifier(**settings).fit(X, y)
     assert "search 1" in made
     chosen = found.found_["nu"]
-    assert (chosen > 0.01) == (noise > 1)
-    assert chosen != 0.01
+    assert chosen < 0.01 if is_rare else chosen > 0.01
     assert found.history_[-1]["nu"] == chosen
     assert found.history_[-1]["notes"][0] == f"chosen: nu={chosen:g} of 0.001..0.03"
     made.clear()
