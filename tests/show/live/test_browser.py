@@ -60,7 +60,7 @@ def test_points_appear_while_a_run_goes_on(client, tab):
         assert points(tab, "objective", stage + 1) == stage + 1
     # the errors of stage 0 are of no model
     assert points(tab, "error", 4) == 4
-    tab.get_by_text("stage 2 of 4").wait_for()
+    tab.get_by_text("2 of 4", exact=True).wait_for()
     tab.reload()
     tab.wait_for_selector("canvas", timeout=60_000)
     assert points(tab, "objective", 3) == 3
