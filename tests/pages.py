@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pandas
 
 from distkern.cli.main import group, main
 from mixed_tables import adult
@@ -98,4 +99,7 @@ def write_examples(folder: Path) -> None:
     np.savetxt(folder / "new.csv.gz", new, "%g", ",", header=f"{header},parcel", comments="")
     customers = adult(240).assign(household=np.arange(240) // 2, importance=1.5, customer=np.arange(240))
     customers.to_csv(folder / "customers.csv", index=False)
+    rents = [f"€{300 + 7 * size}" if size % 9 else "on request" for size in range(30, 90)]
+    offers = pandas.DataFrame({"size": range(30, 90), "garden": ["yes", "no"] * 30, "rent": rents})
+    offers.to_csv(folder / "offers.csv", index=False)
     customers.drop(columns="income").to_csv(folder / "new-customers.csv", index=False)

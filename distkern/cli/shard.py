@@ -61,6 +61,11 @@ _MOST_CLASSES = 20
     help="Kind of target: labels, numbers, or none.  [default: the task of --like, else classification]",
 )
 @click.option(
+    "--drop-missing-target",
+    is_flag=True,
+    help="Leave out rows without a target, and report how many.  [default: refuse them]",
+)
+@click.option(
     "--impute",
     type=click.Choice(IMPUTE),
     default="mean",
@@ -360,9 +365,8 @@ def _add_columns(
     seconds = time.perf_counter() - started
     copy = dataset.train.column_copy
     assert copy is not None
-    size = f"{dataset.n_rows:,} train rows, {in_bytes(copy.stored_bytes)}"
-    text = f"{src[0]}: feature-major copy of {size}, {in_time(seconds)}"
-    options.tell(as_json, _facts(dataset, seconds), text)
+    size = f"{dataset.n_rows:,} train rows, {in_bytes(copy.stored_bytes)}, {in_time(seconds)}"
+    options.tell(as_json, _facts(dataset, seconds), f"{src[0]}: feature-major copy of {size}")
 
 
 def _splits(dataset: Dataset) -> dict[str, Split]:

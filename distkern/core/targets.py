@@ -87,6 +87,8 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     if values.dtype == np.longdouble:
         values = values.astype(np.float64)
     kind, hint = values.dtype.kind, "give the row one, or leave it out"
+    if what == "target":
+        hint = "give such rows one, or leave them out: known = pandas.notna(y); X[known], y[known]"
 
     def place(at: int) -> str:
         return f"{where}, row {first_row + at} (index {first_row + at - 1})"
@@ -104,7 +106,9 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
         missing = np.isnan(values) if kind in "fcmM" else np.zeros(0, dtype=bool)
     if missing.any():
         row = int(np.argwhere(np.atleast_1d(missing))[0, 0])
-        raise InputError(f"the {what} is missing", where=place(row), hint=hint)
+        more = int(missing.sum()) - 1
+        others = f" (and {more:,} more row{'s' * (more > 1)})" if more else ""
+        raise InputError(f"the {what} is missing{others}", where=place(row), hint=hint)
     if kind == "m":
         raise InputError(
             f"the {what}s are durations", where=where, hint="give numbers, as y / numpy.timedelta64(1, 's')"

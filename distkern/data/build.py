@@ -210,8 +210,11 @@ class Builder:
         for sentence in self.notes.lines():
             self.notice(sentence)
         if not train_spool.n_rows:
+            left_out = " with a target" if self.notes.missing_targets else ""
             what = (
-                "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
+                f"no rows{left_out}"
+                if not test_spool.n_rows
+                else "all rows became test rows, none is left for training"
             )
             if test_spool.n_rows and self.options.group is not None:
                 what += f" (rows of one {self.options.group!r} go together)"

@@ -181,14 +181,18 @@ class Collector:
         self._kept: list[Parked] = []
         self._kept_rows = self._kept_bytes = 0
         self._runs = 0
-        self._seen = 0
+        self._seen = self._read = 0
         self._groups: dict[int, bool] = {}
 
     def add(self, chunk: RawChunk) -> None:
         """Add a chunk; full runs are written to the spool."""
+        start, self._read = self._read, self._read + chunk.n_rows + chunk.n_left_out
+        if not chunk.n_rows:
+            return
         features = _narrowest(self._shape.accept(chunk))
         self._form.check_width(self._shape.width, chunk)
         records = self._recorded(chunk)
+        records[SOURCE_ROWS] = start + (np.arange(chunk.n_rows) if chunk.kept is None else chunk.kept)
         start = 0
         while start < len(features):
             stop = min(len(features), start + max(1, self._room()))
@@ -246,7 +250,6 @@ class Collector:
 
     def _write_run(self, features: Rows, records: NDArray[Any]) -> None:
         n_rows = len(features)
-        records[SOURCE_ROWS] = self._seen + np.arange(n_rows)
         order = np.arange(n_rows, dtype=np.int64)
         if self._drawn is not None:
             test_spool, share, seed = self._drawn

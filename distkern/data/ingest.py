@@ -103,7 +103,13 @@ def shard(
     on_columns = {
         name: value for name, value in settings.on_columns.items() if (name, value) != ("impute", "none")
     }
-    refuse_untaken(files, on_columns, **settings.on_files, zero_based=settings.zero_based)
+    refuse_untaken(
+        files,
+        on_columns,
+        **settings.on_files,
+        zero_based=settings.zero_based,
+        drop_missing_target=settings.drop_missing_target or None,
+    )
     if settings.weight is not None and settings.task == "none":
         raise InputError("weights need a target", where="--weight", hint="leave it out")
     kinds: TableKinds | None = settings.kinds()
@@ -121,6 +127,7 @@ def shard(
         drop=left_out,
         weight=settings.weight,
         group=settings.group,
+        drop_missing_target=settings.drop_missing_target,
         kinds=kinds,
         indices=indices,
         notes=notes,

@@ -36,6 +36,7 @@ class ShardOptions(FileForm):
     scale : scaling of features, see :class:`distkern.data.scaling.Scaling`, fitted on training rows only.
         The default is "minmax" for dense rows (the papers scale to [0, 1] and the solvers' defaults expect
         it) and "unit" for sparse rows, whose zeros must stay zero
+    drop_missing_target : leave out rows without a target
     test_fraction : share of the rows (rounded up; with groups, of these) drawn at random as test split
     rows_per_shard : default see :func:`distkern.data.writer.rows_of_a_shard`
     shuffle : store the training rows in uniformly random order; test rows keep theirs
@@ -63,6 +64,7 @@ class ShardOptions(FileForm):
     task: Task | None = None
     positive: str | None = None
     scale: ScalingKind | None = None
+    drop_missing_target: bool = False
     test_fraction: float | None = None
     rows_per_shard: int | None = None
     shuffle: bool = True
@@ -107,6 +109,10 @@ class ShardOptions(FileForm):
                 refuse_for_sparse(self.scale)
         if self.positive is not None and self.task in ("regression", "none"):
             raise InputError("only classes have a positive label", where="--positive", hint="leave it out")
+        if self.drop_missing_target and self.task == "none":
+            raise InputError(
+                "--task none reads no target", where="--drop-missing-target", hint="leave it out"
+            )
         if self.test_fraction is not None and not 0 < self.test_fraction < 1:
             raise invalid_value("--test-fraction", self.test_fraction, "between 0 and 1, such as 0.2")
         if self.rows_per_shard is not None and self.rows_per_shard < 1:

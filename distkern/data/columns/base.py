@@ -135,7 +135,8 @@ class AbstractColumn(ABC):
         rows = np.flatnonzero(np.isin(indices, parsed.wrong)) if len(parsed.wrong) else indices[:0]
         if rows.size:
             word = words[indices[rows[0]]] or ""
-            hint = parsed.hint or cls._hint(words[parsed.wrong[0]], reading)
+            is_odd = 2 * len(parsed.wrong) < len(words)
+            hint = parsed.hint or cls._hint(words[parsed.wrong[0]], reading, is_odd=is_odd)
             what = parsed.what.format(repr(word[:60]))
             refuse(InputError(what, where=place(int(rows[0])), hint=hint), rows.size)
         # index -1, for null, selects the last
@@ -144,7 +145,10 @@ class AbstractColumn(ABC):
         return numbers
 
     @classmethod
-    def _hint(cls, word: str | None, reading: Reading) -> str:
+    def _hint(cls, word: str | None, reading: Reading, *, is_odd: bool) -> str:
+        """Return the remedy for a wrong word; ``is_odd``: most words of the column are of this kind."""
+        if reading.is_target and is_odd and not reading.notation.is_fixed:
+            return f"correct it, or give --na {word!r} --drop-missing-target if such rows have no target"
         if reading.is_target:
             return LABELS_OR_NUMBERS
         hints = ["correct it"]

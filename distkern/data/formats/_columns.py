@@ -279,21 +279,33 @@ class TableRows:
         that does not fit the kind of its column.
         """
         columns, kinds = self._columns, self._options.kinds
+        kept: NDArray[np.intp] | None = None
+        n_left_out = 0
         if self._folder_keys:
             n_rows = next(len(array) for array in arrays if array is not None)
             more_columns = [key.column(n_rows, from_text=self._from_text) for key in self._folder_keys]
             arrays = [*arrays, *more_columns]
 
         def place(at: int) -> Callable[[int], str]:
-            where = f"column {columns.names[at]!r}"
-            return lambda row: f"{place_of_row(self._file, first_row, row, lines)}, {where}"
+            def of_row(row: int) -> str:
+                row = row if kept is None else int(kept[row])
+                line = None if lines is None else int(lines[row])
+                where = place_of_row(self._file, first_row + row, line)
+                return f"{where}, column {columns.names[at]!r}"
+
+            return of_row
 
         targets = weights = ids = group_keys = None
         if self.target is not None:
-            if self._options.target_kind == "label":
-                targets = self._labels(arrays[self.target], place(self.target), first_row)
-            else:
-                targets = self._target_numbers(arrays[self.target], place(self.target))
+            missing = self._missing_targets(arrays[self.target])
+            if missing.any() and self._options.drop_missing_target:
+                kept = np.flatnonzero(~missing)
+                n_left_out = len(missing) - len(kept)
+                if not len(kept):
+                    nothing = np.empty((0, len(self.names)))
+                    return RawChunk(nothing, None, first_row, self._file, kept=kept, n_left_out=n_left_out)
+                arrays = [None if array is None else array.take(pa.array(kept)) for array in arrays]
+            targets = self._targets(arrays[self.target], missing, place(self.target), first_row)
         if columns.weight is not None:
             weights = self._weights(arrays[columns.weight], place(columns.weight))
         if columns.id is not None:
@@ -316,7 +328,7 @@ class TableRows:
             targets,
             first_row,
             self._file,
-            lines=lines,
+            lines=lines if lines is None or kept is None else lines[kept],
             names=self.names,
             target_name=columns.target_name,
             has_header=self._has_header,
@@ -324,6 +336,8 @@ class TableRows:
             weights=weights,
             group_keys=group_keys,
             is_untyped=self._from_text,
+            kept=kept,
+            n_left_out=n_left_out,
             **more,
         )
 
@@ -376,11 +390,46 @@ class TableRows:
             self._options.refuse(name, InputError(what, where=place(row), hint=hint))
         return weights
 
+    @property
+    def _is_label(self) -> bool:
+        return self._options.target_kind == "label"
+
+    def _missing_targets(self, column: Any) -> NDArray[np.bool_]:
+        """Return a mask (n,) of targets that are null, NaN, empty or a text for a missing value."""
+        if not _holds_texts(column):
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            absent = column.is_null(nan_is_null=True)
+        else:
+            na = self._options.na_of(str(self._columns.target_name), is_label=self._is_label) | {""}
+            absent = column.is_null()
+            words = [word for word in column.unique().to_pylist() if word is not None and word.strip() in na]
+            if words:
+                values = column.cast(pa.string())
+                absent = pa.array([word is None or word in words for word in values.to_pylist()])
+        return np.asarray(absent.to_numpy(zero_copy_only=False), dtype=bool)
+
+    def _targets(
+        self, column: Any, missing: NDArray[np.bool_], place: Callable[[int], str], first_row: int
+    ) -> NDArray[Any]:
+        """Return targets (n,): labels or numbers; those collected as a problem have any value."""
+        if missing.any() and not self._options.drop_missing_target:
+            at = int(missing.argmax())
+            text = str(column[at].as_py() or "").strip()
+            error = missing_target(text, place(at), is_label=self._is_label)
+            self._options.refuse(str(self._columns.target_name), error, int(missing.sum()))
+            if missing.all():
+                return np.full(len(missing), "", dtype=object) if self._is_label else np.zeros(len(missing))
+            known = np.where(missing, missing.argmin(), np.arange(len(missing)))
+            column = column.take(pa.array(known))
+        return (
+            self._labels(column, place, first_row) if self._is_label else self._target_numbers(column, place)
+        )
+
     def _target_numbers(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
         kinds, name = self._options.kinds, str(self._columns.target_name)
         if not _holds_texts(column):
             return self._numbers(column, place, is_target=True).astype(np.float64)
-        self._refuse_missing_texts(column, self._options.na_of(name) | {""}, place)
         if kinds is None:
             return self._numbers(column, place).astype(np.float64)
         kinds.target = name
@@ -393,25 +442,10 @@ class TableRows:
 
         Texts of a typed file keep surrounding blanks.
         """
-        if column.null_count:
-            if pa.types.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
-            try:
-                _refuse_missing(column, place)
-            except InputError as problem:
-                self._options.refuse(str(self._columns.target_name), problem, column.null_count)
-            known = column.drop_null()
-            if not len(known):
-                return np.full(len(column), "", dtype=object)
-            column = column.fill_null(known[0])
         if _holds_texts(column):
-            na = self._options.na_of(str(self._columns.target_name), is_label=True) | {""}
-            self._refuse_missing_texts(column, na, place)
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             texts = encoded.dictionary.to_pylist()
-            words = np.array(
-                [*(text.strip() if self._from_text else text for text in texts), None], dtype=object
-            )
+            words = np.array([text.strip() if self._from_text else text for text in texts], dtype=object)
             return np.asarray(words[in_numpy(encoded.indices)])
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -424,17 +458,6 @@ class TableRows:
         if is_number(column.type):
             return in_numpy(column)
         return plain_targets(column, f"{self._file}, column {self._columns.target_name!r}", first_row)
-
-    def _refuse_missing_texts(self, column: Any, na: frozenset[str], place: Callable[[int], str]) -> None:
-        """Refuse targets that are empty or whose texts stand for a missing value."""
-        distinct = {word for word in column.unique().to_pylist() if word is None or word.strip() in na}
-        if distinct:
-            texts = column.to_pylist()
-            missing = [row for row, text in enumerate(texts) if text in distinct]
-            is_label = self._options.target_kind == "label"
-            text = (texts[missing[0]] or "").strip()
-            error = missing_target(text, place(missing[0]), is_label=is_label)
-            self._options.refuse(str(self._columns.target_name), error, len(missing))
 
 
 def _holds_texts(column: Any) -> bool:

@@ -178,9 +178,9 @@ def columns_of(
     keys : column names from the file's folders
     """
     names, odd = [str(position) for position in range(len(header.fields))], Odd()
-    if header.is_named:
-        names, odd = _named(header, rows, options)
     try:
+        if header.is_named:
+            names, odd = _named(header, rows, options)
         columns = choose_columns(
             names,
             where=header.where,
@@ -190,7 +190,7 @@ def columns_of(
             keys=keys,
         )
     except InputError as error:
-        hint = "; ".join(filter(None, (error.hint, _before_header(header, rows, lines, options))))
+        hint = _before_header(header, rows, lines, options) or error.hint
         raise InputError(error.what, where=error.where, hint=hint) from error
     return columns, odd
 
@@ -204,8 +204,9 @@ def _before_header(
     wanted = options.target if options.features is None else options.features[0]
     if wanted in header.fields and not header.is_named:
         return "leave --no-header out if the first line holds the column names"
+    is_name = wanted is not None and parse_number(wanted) is None
     for row, line in zip(rows[:_FIRST_LINES], lines, strict=False):
-        if wanted in [field.strip() for field in row]:
+        if is_name and wanted in [field.strip() for field in row]:
             return f"give --skip-lines {line - 1} if line {line} is the header"
     return None
 

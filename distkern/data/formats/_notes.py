@@ -20,6 +20,7 @@ class FileNotes:
     comments : number of comment lines
     long_rows : number of rows that span several lines
     longest : number of lines of the longest of these, and its place
+    missing_targets : number of rows without a target, which are left out
     empty_files : files without rows, which are left out
     sentences : other notes, each once
     """
@@ -30,6 +31,7 @@ class FileNotes:
     comments: int = 0
     long_rows: int = 0
     longest: tuple[int, str] = (1, "")
+    missing_targets: int = 0
     empty_files: list[str] = field(default_factory=list)
     sentences: dict[str, None] = field(default_factory=dict)
 
@@ -59,6 +61,9 @@ class FileNotes:
         if self.empty_rows:
             rows = _count(self.empty_rows, "row")
             lines.append(f"{rows} without any value {_s(self.empty_rows, 'are', 'is')} left out")
+        if self.missing_targets:
+            rows = _count(self.missing_targets, "row")
+            lines.append(f"{rows} without a target {_s(self.missing_targets, 'are', 'is')} left out")
         if self.long_rows:
             length, place = self.longest
             several = _s(

@@ -98,6 +98,7 @@ class ReadOptions(FileForm):
     ignored : columns to leave out if present, for instance the target of a model
     drop : columns to leave out, which must be present
     weight, group : columns of tables with the weights and the groups of the rows
+    drop_missing_target : leave out rows without a target instead of refusing them
     kinds : kinds of table columns, for features other than numbers; None: only numbers
     indices : first index of svmlight files
     notes : filled with notes on the files
@@ -112,6 +113,7 @@ class ReadOptions(FileForm):
     drop: tuple[str, ...] = ()
     weight: str | None = None
     group: str | None = None
+    drop_missing_target: bool = False
     kinds: TableKinds | None = None
     indices: Indices = field(default_factory=Indices)
     notes: FileNotes = field(default_factory=FileNotes)
@@ -147,6 +149,8 @@ class RawChunk:
     ids : (n_rows,) str objects, if an id column is read
     weights : (n_rows,) float64, likewise
     group_keys : (n_rows,) uint64 of :mod:`~distkern.core.targets`, likewise
+    kept : (n_rows,) positions of the rows among those read, if some had no target and are left out, else None
+    n_left_out : number of these
     """
 
     features: Rows
@@ -162,6 +166,8 @@ class RawChunk:
     weights: Floats | None = None
     group_keys: NDArray[np.uint64] | None = None
     is_untyped: bool = False
+    kept: NDArray[np.intp] | None = None
+    n_left_out: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -169,7 +175,9 @@ class RawChunk:
 
     def place(self, row: int, column: int | None = None) -> str:
         """Return the place of a value for an error message: file, row and column, counted from 1."""
-        text = place_of_row(self.file, self.first_row, row, self.lines)
+        at = row if self.kept is None else int(self.kept[row])
+        line = None if self.lines is None else int(self.lines[row])
+        text = place_of_row(self.file, self.first_row + at, line)
         if column is None:
             return text
         if self.names is not None:
@@ -179,10 +187,9 @@ class RawChunk:
         return f"{text}, column {column + 1} (index {column})"
 
 
-def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
-    """Return the place of a row of a chunk, from :attr:`RawChunk.first_row` and :attr:`RawChunk.lines`."""
-    number = first_row + row
-    return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
+def place_of_row(file: str, number: int, line: int | None) -> str:
+    """Return the place of a row in its file, by its number and, in text formats, its line."""
+    return f"{file}, row {number} ({f'index {number - 1}' if line is None else f'line {line}'})"
 
 
 def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
@@ -194,6 +201,7 @@ def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
+_FILL_OR_DROP_TARGET = "fill it in, or leave such rows out with shard --drop-missing-target"
 _IS_MISSING = ", or give --na {} if it stands for a missing value"
 
 
@@ -204,8 +212,8 @@ _BY_NAME = "; if it is the name of a {}, give --keep-na and the column, or set t
 def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
     """Return the error for a missing target at ``where``, given its text."""
     if not text:
-        return InputError("the target is missing (empty field)", where=where, hint=FILL_OR_DROP)
-    hint = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
+        return InputError("the target is missing", where=where, hint=_FILL_OR_DROP_TARGET)
+    hint = _FILL_OR_DROP_TARGET + (_BY_NAME.format("class") if is_label else "")
     return InputError(f"the target is missing ({text[:60]!r})", where=where, hint=hint)
 
 
@@ -262,6 +270,9 @@ class AbstractFormat(ABC):
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         """Yield chunks of :meth:`read`; a chunk with a non-finite number is refused."""
         for chunk in self.read(file, options):
+            if options.drop_missing_target:
+                chunk = _with_targets(chunk)
+                options.notes.missing_targets += chunk.n_left_out
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
             of_table = self.is_table and options.kinds is not None
@@ -269,6 +280,19 @@ class AbstractFormat(ABC):
             hint = _IS_MISSING if of_table and options.unknown is None else ""
             refuse_non_finite(chunk, may_miss=of_table, hint=hint)
             yield chunk
+
+
+def _with_targets(chunk: RawChunk) -> RawChunk:
+    """Return the rows of a chunk whose target is not NaN."""
+    if chunk.targets is None or chunk.targets.dtype.kind != "f" or not np.isnan(chunk.targets).any():
+        return chunk
+    kept = np.flatnonzero(~np.isnan(chunk.targets))
+    names = ("targets", "lines", "ids", "weights", "group_keys")
+    values: dict[str, Any] = {name: getattr(chunk, name) for name in names}
+    of_kept: dict[str, Any] = {name: None if value is None else value[kept] for name, value in values.items()}
+    return replace(
+        chunk, features=chunk.features[kept], **of_kept, kept=kept, n_left_out=chunk.n_rows - len(kept)
+    )
 
 
 def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:
@@ -299,7 +323,8 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = ""
     if chunk.targets is not None and chunk.targets.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(chunk.targets))
         if bad.size:
-            raise not_finite(float(chunk.targets[bad[0]]), f"{chunk.place(int(bad[0]))}, target")
+            value, where = float(chunk.targets[bad[0]]), f"{chunk.place(int(bad[0]))}, target"
+            raise missing_target("", where) if np.isnan(value) else not_finite(value, where)
 
 
 def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
@@ -361,7 +386,7 @@ def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChu
         if file.keys and not kind.is_table:
             options.notes.say(f"folder names do not become columns of {file.format} files")
         for chunk in kind().chunks(file, options):
-            n_rows += chunk.n_rows
+            n_rows += chunk.n_rows + chunk.n_left_out
             yield chunk
         if n_rows == before:
             options.notes.empty_files.append(file.url)

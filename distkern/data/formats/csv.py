@@ -46,7 +46,7 @@ class Csv(AbstractFormat):
     is_text: ClassVar[bool] = True
     is_table: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = (
-        *("target", "header", "delimiter", "decimal", "encoding"),
+        *("target", "drop_missing_target", "header", "delimiter", "decimal", "encoding"),
         *("no_quotes", "escape", "comment", "skip_lines"),
     )
 

@@ -51,7 +51,7 @@ class Npy(AbstractFormat):
     name: ClassVar[str] = "npy"
     extensions: ClassVar[tuple[str, ...]] = (".npy",)
     holds_targets: ClassVar[bool] = False
-    takes: ClassVar[tuple[str, ...]] = ("target", "drop")
+    takes: ClassVar[tuple[str, ...]] = ("target", "drop", "drop_missing_target")
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
@@ -84,7 +84,7 @@ class Npz(AbstractFormat):
 
     name: ClassVar[str] = "npz"
     extensions: ClassVar[tuple[str, ...]] = (".npz",)
-    takes: ClassVar[tuple[str, ...]] = ("target",)
+    takes: ClassVar[tuple[str, ...]] = ("target", "drop_missing_target")
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:

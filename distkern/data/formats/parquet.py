@@ -31,7 +31,7 @@ class Parquet(AbstractFormat):
     name: ClassVar[str] = "parquet"
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     is_table: ClassVar[bool] = True
-    takes: ClassVar[tuple[str, ...]] = ("target",)
+    takes: ClassVar[tuple[str, ...]] = ("target", "drop_missing_target")
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:

@@ -51,7 +51,7 @@ def test_an_index_that_pandas_stored_is_no_feature(tmp_path):
     [
         ({"x": [1.0, None, 3.0], "y": [0, 1, 0]}, r"row 2 \(index 1\), column 'x': the value is missing"),
         ({"x": [1.0, float("nan"), 3.0], "y": [0, 1, 0]}, r"row 2 \(index 1\), column 'x': .*NaN"),
-        ({"x": [1.0, 2.0], "y": ["a", None]}, "column 'y': the value is missing"),
+        ({"x": [1.0, 2.0], "y": ["a", None]}, "column 'y': the target is missing"),
         ({"x": [1.0, 2.0], "y": ["a", " "]}, "column 'y': the target is missing"),
         ({"x": ["red", "blue"], "y": [0, 1]}, r"row 1 \(index 0\), column 'x': the column holds string"),
         ({"x": [[1.0], [2.0]], "y": [0, 1]}, "column 'x': the column holds list"),
