@@ -22,6 +22,15 @@ _HOMES = {
     "tune": "distkern.choose.tuning.tune",
     "write_dataset": "distkern.runs.writing",
 }
+#: commands without a function of that name -> what does the same in Python
+_COMMANDS = {
+    "shard": "write_dataset(X, y, path)",
+    "train": "KernelClassifier().fit(X, y)",
+    "predict": "load_model(path).predict(X)",
+    "evaluate": "load_model(path).score(X, y)",
+    "update": "load_model(path).update(X, y)",
+    "explain": "load_model(path).explain(X, y)",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -35,8 +44,8 @@ def __getattr__(name: str) -> object:
     elif name == "__all__":
         value = __dir__()
     if value is None:
-        hint = ""
-        if name[:1] != "_":
+        hint = f"; write distkern.{_COMMANDS[name]}" if name in _COMMANDS else ""
+        if not hint and name[:1] != "_":
             from distkern.core.errors import nearest
 
             close = nearest(name, __dir__())

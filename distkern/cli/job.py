@@ -124,6 +124,13 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         if name in values:
             raise InputError(f"{name!r} is set twice", where="--set", hint="keep one")
         values[name] = _toml_value(text.strip())
+        if isinstance(values[name], str) and "," in text:
+            raise InputError(
+                f"{setting!r} has several values",
+                where="--set",
+                hint="write --set before each NAME=VALUE; values to try stand in the table [search] of a "
+                "job file for `distkern tune`",
+            )
     return values
 
 
@@ -150,7 +157,7 @@ def read_job(path: Place) -> dict[str, Any]:
     except IsADirectoryError:
         from distkern.data.ingest import is_dataset
 
-        hint = "give the path of a job file"
+        hint = "leave it out, or give the path of a job file"
         if is_dataset(path):
             hint = f"give the data set as --data {shlex.quote(str(path))}"
         raise InputError("is a folder, not a job file", where=str(path), hint=hint) from None

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import errno
 import importlib
+import itertools
 import logging
 import math
 import os
@@ -67,6 +68,8 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("export", "onnx"), "in Python: distkern.export(model, 'model.onnx')"),
     "serve": "in Python: load_model(M).predict([record])",
+    "version": "write `distkern --version`",
+    "help": "write `distkern --help`, or `distkern COMMAND --help`",
 }
 #: options of other programs, or keys of job files -> what to give instead
 _INSTEAD = {
@@ -87,8 +90,23 @@ _INSTEAD = {
         "the table [search] of a job file has metric, method, candidates and validation; "
         "see `distkern tune --help`",
     ),
-    **dict.fromkeys(("--label", "--labels", "--y"), "give --target COLUMN"),
+    **dict.fromkeys(("--regression", "--classification"), "write --task regression or --task classification"),
+    **dict.fromkeys(("--params", "--param", "--hyperparameters"), "write --set NAME=VALUE"),
+    **dict.fromkeys(("--gpu", "--device"), "distkern computes on processors only"),
     "--overwrite": "give another --out, or remove that folder first",
+}
+#: options of other programs -> ours
+_OUR_OPTIONS = {
+    **dict.fromkeys(("--label", "--labels", "--y"), "--target"),
+    **dict.fromkeys(("--sep", "--separator", "--field-separator"), "--delimiter"),
+    **dict.fromkeys(("--dropna", "--drop-na", "--drop-missing"), "--drop-missing-target"),
+    **dict.fromkeys(("--na-values", "--null-values", "--missing"), "--na"),
+    **dict.fromkeys(("--index-col", "--index", "--key"), "--id"),
+    **dict.fromkeys(("--skiprows", "--skip-rows"), "--skip-lines"),
+    **dict.fromkeys(("--test-size", "--test-share"), "--test-fraction"),
+    **dict.fromkeys(("--model", "--method", "--estimator"), "--algorithm"),
+    **dict.fromkeys(("--cluster", "--client", "--address"), "--scheduler"),
+    **dict.fromkeys(("--ram", "--max-memory"), "--memory-limit"),
 }
 
 
@@ -105,6 +123,24 @@ class _Commands(click.Group):
             raise InputError(f"no command {cmd_name!r}", hint=_ELSEWHERE.get(cmd_name, meant))
         command = getattr(importlib.import_module(f"distkern.cli.{_COMMANDS[cmd_name]}"), cmd_name)
         return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        _refuse_options_as_values(command, rest)
+        return name, command, rest
+
+
+def _refuse_options_as_values(command: click.Command | None, words: Sequence[str]) -> None:
+    """Refuse an option that would be taken for the value of the option before it."""
+    options = {} if command is None else {name: one for one in command.params for name in one.opts}
+    for word, value in itertools.pairwise(words):
+        takes = options.get(word)
+        if isinstance(takes, click.Option) and not takes.is_flag and not takes.count and value in options:
+            raise InputError(
+                "needs a value", where=word, hint=f"{value} follows; write {word} {takes.metavar}"
+            )
 
 
 @click.command(
@@ -183,7 +219,7 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[int, s
         path, text = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
         if "unexpected extra" in text and "=" in text:
             return WRONG_INPUT, _line(f"{text}; write --set before each NAME=VALUE")
-        instead = _data_by_name(error, arguments) or f"see `{path} --help`"
+        instead = _data_by_name(error, arguments) or _as_written(error) or f"see `{path} --help`"
         return WRONG_INPUT, _line(f"{text}; {instead}")
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
@@ -216,6 +252,17 @@ def _data_by_name(error: click.UsageError, arguments: Sequence[str]) -> str:
         return ""
     paths = [word for word in arguments[1:] if not word.startswith("-") and os.path.exists(word)]
     return f"write --data {shlex.quote(paths[-1])}" if len(paths) > 1 else ""
+
+
+def _as_written(error: click.UsageError) -> str:
+    """Return how a missing option is written; empty for other mistakes."""
+    option = error.param if isinstance(error, click.MissingParameter) else None
+    return "" if option is None or not isinstance(option, click.Option) else f"write {_usage(option)}"
+
+
+def _usage(option: click.Parameter) -> str:
+    """Return an option with what stands for its value."""
+    return " ".join(filter(None, (option.opts[-1], option.metavar)))
 
 
 def _is_nowhere() -> bool:
@@ -260,16 +307,22 @@ def _no_option(error: click.NoSuchOption) -> str:
     option = error.option_name.replace("_", "-")
     path = error.ctx.command_path if error.ctx else "distkern"
     instead = _INSTEAD.get(option, "")
+    option = _OUR_OPTIONS.get(option, option)
     if path.endswith(("evaluate", "predict")) and option in ("--metric", "--scoring"):
         instead = "`distkern evaluate` prints all metrics"
-    known = _options(error.ctx.command if error.ctx else None)
+    command = error.ctx.command if error.ctx else None
+    known = _options(command)
+    if not instead and command is not None and option in known:
+        instead = next(f"write {_usage(one)}" for one in command.params if option in one.opts)
     if not instead and "--set" in known and (name := _hyperparameter(option)):
         instead = f"write --set {name}=VALUE"
-    if not instead and option in _options(group.get_command(click.Context(group), "shard")):
+    if not instead and option in _options_of("shard"):
         instead = f"it belongs to the data set: distkern shard FILE {option} ... --out D.zarr"
     near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)
     if not instead and near:
         instead = f"did you mean {near[0]}?"
+    if not instead and (owners := [name for name in _COMMANDS if option in _options_of(name)]):
+        instead = f"it is an option of {', '.join(f'`distkern {name}`' for name in owners)}"
     return f"{error.option_name}: no such option; {instead or f'see `{path} --help`'}"
 
 
@@ -282,6 +335,10 @@ def _hyperparameter(option: str) -> str | None:
     name = option.removeprefix("--").replace("-", "_")
     known = {one for solver in SOLVERS.values() for one in hyperparameters_of(solver)}
     return name if name in known else synonym(name, known)
+
+
+def _options_of(name: str) -> list[str]:
+    return _options(group.get_command(click.Context(group), name))
 
 
 def _options(command: click.Command | None) -> list[str]:

@@ -82,7 +82,9 @@ def predict(
         raise InputError("cannot be combined with --decision", where="--proba", hint="give one of them")
     if threshold is not None and (proba or decision):
         raise InputError(
-            "is for classes", where="--threshold", hint="leave it out, or --proba and --decision"
+            f"chooses classes, which {'--proba' if proba else '--decision'} does not write",
+            where="--threshold",
+            hint="give one of them",
         )
     if proba and fitted.task != "classification":
         raise InputError("is for classifiers", where="--proba", hint="leave it out")

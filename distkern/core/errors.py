@@ -22,10 +22,17 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "absolute": "mae l1 absolute_error least_absolute_deviation mean_absolute_error lad",
         "huber": "huber_loss smooth_l1 pseudo_huber",
         "quantile": "pinball pinball_loss",
-        "epsilon_insensitive": "svr epsilon",
+        "epsilon_insensitive cells": "svr",
+        "epsilon_insensitive": "epsilon",
         "logistic": "log log_loss logloss binary_crossentropy bernoulli binary binary_logistic",
         "softmax": "cross_entropy crossentropy categorical_crossentropy multinomial multi_logloss",
-        "hinge": "svm svc hinge_loss",
+        "hinge": "hinge_loss",
+        "hinge cells": "svm svc",
+        "newton": "krr kernel_ridge gp logistic_regression",
+        "n_features n_landmarks": "n_components",
+        "gamma": "sigma length_scale bandwidth",
+        "y": "target targets label labels",
+        "path": "out output",
         "squared_hinge": "l2svm linear_svc",
         "rbf": "gaussian gauss squared_exponential se radial",
         "polynomial": "poly polynomial_kernel",
@@ -44,7 +51,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "stages candidates": "n_iter",
         "random_state": "seed random_seed",
         "eval_set": "validation_data validation_set eval_data",
-        "n_landmarks": "n_components n_centers n_inducing",
+        "n_landmarks": "n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
         "memory_limit": "max_memory memory",
         "tol": "tolerance",
@@ -175,11 +182,20 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     # "c" is no misspelling of "nu", but "C" in another case
     in_case = [one for one in names if one.lower() == name.lower()]
     longer = [one for one in names if len(name) >= 3 and one.startswith(name)]
-    close = difflib.get_close_matches(name, names, n=1)
+    close = [one for one in difflib.get_close_matches(name, names) if _is_near(name, one)]
     # a misspelt name of another library
     theirs = difflib.get_close_matches(name.lower(), _SYNONYMS, n=3, cutoff=0.8)
     guesses = in_case or close or longer or [o for t in theirs for o in _SYNONYMS[t] if o in names]
     return synonym(name, names) or next(iter(guesses), None)
+
+
+def _is_near(name: str, other: str) -> bool:
+    """Whether names are alike beyond the prefix of counts: n_estimators is not n_features."""
+    both = (name, other)
+    if not all(one.startswith("n_") for one in both):
+        return True
+    counted, known = (one.removeprefix("n_") for one in both)
+    return difflib.SequenceMatcher(None, counted, known).ratio() >= 0.6
 
 
 def invalid_value(name: str | None, value: object, accepted: str, hint: str | None = None) -> InputError:

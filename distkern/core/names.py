@@ -15,6 +15,8 @@ from distkern.core.errors import InputError
 _MOST_NAMED = 5
 #: columns listed in a hint
 _MOST_SHOWN = 10
+#: similarity of a misspelt column: customer is not outcome (0.67)
+_ALIKE = 0.7
 
 
 def order_by_name(
@@ -66,7 +68,12 @@ def _listed(names: list[str]) -> str:
 
 def near_column(name: str, names: Sequence[str]) -> str:
     """Return a hint for a column that is not among ``names``: a similar name, or the first of them."""
-    close = difflib.get_close_matches(name, names, n=1)
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and all(part in names for part in parts):
+        return f"{' and '.join(map(repr, parts))} are columns of their own: repeat the option for each"
+    in_case = [one for one in names if one.casefold() == name.casefold()]
+    longer = [one for one in names if len(name) >= 3 and name.casefold() in one.casefold()]
+    close = in_case or difflib.get_close_matches(name, names, n=1, cutoff=_ALIKE) or longer
     shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
     return f"did you mean {close[0]!r}?" if close else f"the columns are {shown}"
 

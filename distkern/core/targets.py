@@ -82,6 +82,8 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     NaT, NA or masked), and for durations, complex numbers, bytes that are not UTF-8, and integers beyond 64
     bits.
     """
+    if y is None:
+        raise InputError(f"{where} is missing", hint=f"give {what}s with the rows")
     # NumPy lacks Polars' 128-bit integers
     values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
     if values.dtype == np.longdouble:

@@ -23,7 +23,7 @@ from distkern.data.formats._kinds import TableKinds
 from distkern.data.formats._meter import Meter
 from distkern.data.formats._notes import FileNotes
 from distkern.data.formats.base import CHUNK_BYTES, Indices, RawChunk
-from distkern.data.labels import LabelEncoder, lookalike_notes, quantity_note, rare_first_note
+from distkern.data.labels import LabelEncoder, lookalike_notes, names_note, quantity_note, rare_first_note
 from distkern.data.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.data.options import ShardOptions, Task
 from distkern.data.preparation import Like
@@ -367,7 +367,8 @@ class Builder:
         self.rows_of_classes = rows.astype(np.int64).tolist()
         is_open = self.options.positive is None and self.like is None
         rare = rare_first_note(labels, self.rows_of_classes) if is_open else ""
-        for note in (quantity_note(labels), rare, *lookalike_notes(labels, self.rows_of_classes)):
+        alike = lookalike_notes(labels, self.rows_of_classes)
+        for note in (quantity_note(labels), names_note(labels, self.rows_of_classes), rare, *alike):
             if note:
                 self.notice(note)
         return classes, mapping

@@ -29,6 +29,8 @@ MAX_CLASSES = 10_000
 _MANY_VALUES, _MANY_SHARE = 100, 0.1
 #: more integers than this are rarely names of classes
 _MANY_NUMBERS = 32
+#: a number with separators, and a currency or unit before or after it
+_AMOUNT = re.compile(r"[^\w\d]*(?:[^\W\d]{2,3}\.?\s)?[-+]?\d[\d.,'\s]*(?:[^\W\d]{1,3}|[^\w\d]+)?")
 #: floats beyond this do not represent all integers
 _EXACT = 2**53
 #: number of groups of similar labels to report
@@ -336,11 +338,25 @@ def _one_class(label: str, place: str) -> InputError:
 
 
 def quantity_note(labels: Sequence[Any]) -> str:
-    """Return a note if labels are many integers and may be a quantity, else ""."""
-    if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
+    """Return a note if labels are many integers or amounts and may be a quantity, else ""."""
+    if len(labels) <= _MANY_NUMBERS:
         return ""
-    many = f"the target has {len(labels):,} different integers, which are treated as classes"
+    of_words = isinstance(labels[0], str)
+    if of_words and 2 * sum(_AMOUNT.fullmatch(label) is not None for label in labels) < len(labels):
+        return ""
+    kind = "amounts" if of_words else "integers"
+    many = f"the target has {len(labels):,} different {kind}, which are treated as classes"
     return f"{many}; give --task regression if it is a quantity"
+
+
+def names_note(labels: Sequence[Any], counts: Sequence[int]) -> str:
+    """Return a note if most of many classes have one row, as ids and free texts have, else ""."""
+    if len(labels) <= _MANY_NUMBERS or quantity_note(labels) or 2 * sum(counts) >= 3 * len(labels):
+        return ""
+    return (
+        f"the target has {len(labels):,} classes for {sum(counts):,} training rows, as ids or texts have; "
+        "give --target COLUMN if the labels are in another column"
+    )
 
 
 def rare_first_note(labels: Sequence[Any], counts: Sequence[int]) -> str:

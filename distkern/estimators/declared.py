@@ -394,7 +394,17 @@ def unknown_hyperparameter(estimator: Any, name: str) -> InputError:
         return InputError(error.what, hint=f"give it to the chosen algorithm: settings={{{ours!r}: ...}}")
     if near is None and (ours := nearest(name, list(fit)[2:])):
         return InputError(error.what, hint=f"it belongs to fit: fit(X, y, {ours}=...)")
+    if near is None and (owners := _owners(name)):
+        return InputError(error.what, hint=f"it belongs to {', '.join(owners)}")
     return error
+
+
+def _owners(name: str) -> list[str]:
+    """Return the algorithms that have a hyperparameter."""
+    from distkern.solvers.base import SOLVERS
+    from distkern.solvers.hyperparameters import hyperparameters_of
+
+    return sorted(algorithm for algorithm, one in SOLVERS.items() if name in hyperparameters_of(one))
 
 
 def _of_choosable(name: str) -> str | None:

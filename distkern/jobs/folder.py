@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, FencedError, InputError, StoreError
@@ -195,6 +196,12 @@ class JobIndex:
 def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
     """Return the error for an id that is not in ``known``."""
     shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+    if "/" in identifier or (Path(identifier) / "model.json").exists():
+        return InputError(
+            f"{identifier!r} is a path, and a job has an id",
+            where=where,
+            hint="`distkern jobs --runs FOLDER` lists the ids of the jobs in a folder or store",
+        )
     return InputError(
         f"no job {identifier!r}",
         where=where,

@@ -355,7 +355,7 @@ def evaluation_pass(
             f"is a data set for task {split.dataset.task!r}, but "
             f"{model.columns.estimator} is for {model.task}",
             where=str(split.dataset.path),
-            hint="shard the file again with --like MODEL",
+            hint="give a data set of the same table and task, as `distkern shard FILE --like MODEL` makes",
         )
     make = residuals_pass if model.task == "regression" else _counting_pass
     return make(model, split, found, compared)

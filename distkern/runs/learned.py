@@ -254,7 +254,7 @@ def _learned_frame(
     if task == "none":
         y = np.zeros(len(X))
     elif y is None:
-        raise InputError("y is missing", where="fit", hint="give labels with frames")
+        raise InputError("y is missing", where="fit", hint="give fit(X, y)")
     if not len(X):
         raise InputError("has no rows", where="X", hint="give rows to learn from")
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
@@ -283,7 +283,7 @@ def _spooled_frame(
     from distkern.runs.spooled import check_hosts
 
     if task != "none" and y is None:
-        raise InputError("y is missing", where="fit", hint="give labels with frames")
+        raise InputError("y is missing", where="fit", hint="give fit(X, y)")
     check_hosts(
         executor,
         "Dask frames with non-numeric columns can be fitted by workers of one host only",

@@ -320,7 +320,8 @@ class UpdateRows:
         InputError
             If it has other columns or another task, or labels that the model does not know.
         """
-        check_task(split.dataset, model.task, "shard the file again with --like MODEL")
+        check_task(split.dataset, model.task, "give a data set that `distkern shard FILE --like MODEL` made")
+        preparation = model.columns.preparation(split.dataset)
         codes = _codes(model, split)
         data = from_split(split, model.task)
         totals, largest = data.class_totals, data.class_largest
@@ -330,9 +331,7 @@ class UpdateRows:
             totals, largest = np.zeros(n_classes), np.zeros(n_classes)
             totals[codes[known]] = data.class_totals[known]
             largest[codes[known]] = data.class_largest[known]
-        made = partial(
-            made_block, model.columns.preparation(split.dataset), model.columns.dtype or split.dtype, codes
-        )
+        made = partial(made_block, preparation, model.columns.dtype or split.dtype, codes)
         return cls(split, made, totals, largest)
 
     @classmethod
