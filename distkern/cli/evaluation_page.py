@@ -110,6 +110,8 @@ def worth(
     is_real = found is not None and "rmse" in found.figures
     names = [name for name in _COMPARED if any(name in one.figures for one in measured.values())]
     chosen = next((one for one in candidates if one.chosen), None)
+    if not names and chosen is None:
+        return Html("")
     straight = [one for one in candidates if "linear" in one.name.partition(",")[0]]
     # the last one was tried on the most rows
     linear = straight[-1] if straight else None

@@ -179,7 +179,7 @@ def table(
     # rows of a wide table are stacked on narrow screens, where each cell needs the name of its column
     is_wide = len(names) > 5 or len("".join(names)) > _MOST_LETTERS
     labels = [f"--column-{at}:{json.dumps(name, ensure_ascii=False)};" for at, name in enumerate(names, 1)]
-    stacked = "".join(labels) if is_wide and "matrix" not in kind else ""
+    stacked = "".join(labels) if is_wide else ""
     return Html(TEMPLATES.table(names, meanings, list(rows), kind, chosen, sortable, stacked))
 
 

@@ -95,7 +95,8 @@ def stage_plots(history: Sequence[Metrics]) -> Plots:
 
     plots: list[Plot] = []
     squared = squared_errors(history)
-    of_errors = "Root mean squared error" if squared else "Error in percent"
+    shares = next((str(metrics["error"]) for metrics in history if "error" in metrics), "error")
+    of_errors = "Root mean squared error" if squared else f"{shares.capitalize()} in percent"
     errors = {key: [_drawn_error(metrics, key, squared) for metrics in history] for _, key in _ERRORS}
     plot("Objective", [("objective", "figure", _column(history, "objective"))], Axis(kind="log"))
     plot(

@@ -49,7 +49,7 @@ PAPER, RULE = ("#ffffff", "#14171b"), ("#d5dae0", "#3a424c")
 #: colours of compared curves
 COMPARED = ("train", "test", "validation", "figure", "chosen", "other")
 #: most columns of a table that have names on narrow screens
-MOST_COLUMNS = 32
+MOST_COLUMNS = 61
 #: kind of a curve -> its style on every page
 STYLES = {
     "train": Style("train"),
@@ -116,6 +116,11 @@ th[data-sort] { cursor: pointer; } th[data-sort]::after { content: " ↕"; color
 table.matrix { width: auto; } table.matrix td { padding: 1px; border: 0; }
 table.matrix td:first-child, table.matrix th { padding: .2rem .4rem; font-weight: 600; border: 0; }
 table.matrix th:not(:first-child) { text-align: center; }
+table.matrix td:first-child { min-width: 7rem; overflow-wrap: break-word; }
+/* names of many classes stand upright, as a turned page shows them */
+table.matrix.dense th:not(:first-child) { writing-mode: vertical-rl; transform: rotate(180deg);
+  text-align: left; white-space: nowrap; max-height: 12rem; overflow: hidden; text-overflow: ellipsis; }
+table.matrix.dense th:first-child { vertical-align: bottom; white-space: nowrap; }
 .cell { display: block; min-width: 1.3rem; white-space: nowrap; padding: .2rem .4rem; text-align: center;
   color: var(--ink); }
 .steps { display: inline-flex; } .dense .cell { padding: .15rem .2rem; }
@@ -153,6 +158,12 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
   table.stacks td::before { color: var(--quiet); font-size: .75rem; font-weight: 400; line-height: 1.2; }
   table.stacks td:first-child::before { content: var(--column-1) " "; font-size: inherit; }
   table.stacks .bar { min-width: 0; width: 100%; }
+  /* each true class, and the classes that its rows were predicted as */
+  table.matrix.stacks td:has(.none) { display: none; }
+  table.matrix.stacks td:first-child { padding-left: 0; } table.matrix.stacks .cell { text-align: left; }
+  table.matrix.stacks td:first-child::before { content: ""; }
+  table.matrix.stacks td:first-child::after { content: ", predicted as"; font-weight: 400;
+    color: var(--quiet); }
   table.stacks tr.chosen td:first-child::before { content: "◆\\00a0" var(--column-1) " "; }
 }
 @media print { h2, table, figure { break-inside: avoid; }

@@ -128,6 +128,21 @@ def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean():
     assert "25%</span>" in page
 
 
+def test_on_phones_a_matrix_of_many_classes_is_a_list_of_its_rows():
+    narrow, wide = (np.eye(n, dtype=int) for n in (2, 6))
+    assert 'class="matrix"' in evaluation_page("m", "Model", {"test": of_classes(narrow)})
+    page = evaluation_page("m", "Model", {"test": of_classes(wide)})
+    assert 'class="matrix stacks" style="--column-1:' in page
+    assert "--column-7:&#34;class 5&#34;" in page
+    assert "table.matrix.stacks td:has(.none) { display: none; }" in page
+
+
+def test_outliers_are_compared_with_no_base_rate():
+    page = evaluation_page("m", "Detector", {"test": Evaluation({"n": 9, "outliers": 0.1, "seconds": 0.2})})
+    assert "base rate" not in page
+    assert "this model" not in page
+
+
 def test_what_is_shown_large():
     figures = {"n": 3, "accuracy": 0.5, "auc": 0.123456789, "log_loss": 0.7, "calibration_error": 0.01}
     assert headline({"test": Evaluation(figures)}) == {

@@ -46,7 +46,8 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
     count, size = Axis(from_zero=True), Axis(kind="bytes", from_zero=True)
     words = quantity.replace("_", " ")
     squared = run is not None and run.squared
-    of_errors = "Root mean squared error" if squared else "Error in percent"
+    shares = "error" if run is None else run.shares
+    of_errors = "Root mean squared error" if squared else f"{shares.capitalize()} in percent"
 
     def curves(kinds: Mapping[str, str], factor: float = 1.0) -> list[Curve]:
         return [] if run is None else _curves(run, key, kinds, factor)
@@ -118,7 +119,7 @@ def now(run: RunHistory | None) -> Html:
 def _figures(run: RunHistory) -> dict[str, str]:
     """Return the newest figures of a run, errors in percent or as root mean squares."""
     last, in_error = run.last, in_number if run.squared else in_percent
-    error = "RMSE" if run.squared else "error"
+    error = "RMSE" if run.squared else run.shares
     figures = {
         "state": run.state,
         "stage": _stage(run),

@@ -90,6 +90,7 @@ class RunHistory:
     stages : figures of the finished stages, thinned out beyond :data:`MOST_STAGES`
     began, heard : time of the start and of the last event, by the driver's clock
     squared : whether errors are root mean squares instead of shares of rows
+    shares : what these are shares of: "error" or "outliers"
     """
 
     facts: dict[str, Any]
@@ -103,6 +104,7 @@ class RunHistory:
     notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     heard: float = 0.0
     squared: bool = False
+    shares: str = "error"
     _before: float = 0.0
     _stride: int = 1
     _seen_stages: int = 0
@@ -184,6 +186,7 @@ class RunHistory:
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]
         self.squared = metrics.get("error") == SQUARED
+        self.shares = str(metrics.get("error", "error"))
         numbers = {
             str(name): float(value)
             for name, value in metrics.items()

@@ -8,7 +8,7 @@ from runs_of_dashboard import a_pass, event, metrics, started
 from distkern.engine.events import EventLog
 from distkern.show.live.forward import Forwarder
 from distkern.show.live.preload import install
-from distkern.show.page import Axis, Curve, Plot, Plots, page, table, tiles
+from distkern.show.page import Axis, Curve, Html, Plot, Plots, page, table, tiles
 from distkern.show.report import write_report
 from distkern.show.style import PALETTE, STYLES
 
@@ -162,20 +162,30 @@ def test_tables_fit_a_window_of_1100_pixels_and_show_where_they_scroll(client, t
     tab.wait_for_function(f"() => ({WIDE})().length == 0", timeout=30_000)
 
 
-def test_rows_of_wide_tables_are_stacked_on_phones_and_matrices_show_where_they_scroll(tab, tmp_path):
+def test_rows_of_wide_tables_are_stacked_on_phones_and_show_elsewhere_where_they_scroll(tab, tmp_path):
     names = ["stage", "objective", "train error", "test error", "worker peak", "driver peak", "a long name"]
     rows = [[number, *(f"1,234.5{number} MiB" for _ in names[1:])] for number in range(3)]
-    matrix = table(names * 3, [["label"] * 3 * len(names)] * 2, "matrix")
+    cells = [
+        "label",
+        *(f"1,234.5{number} MiB" for number in range(19)),
+        Html('<span class="cell none">0</span>'),
+    ]
+    matrix = table(names * 3, [cells] * 2, "matrix")
     parts = [table(names, rows, chosen=1, sortable=True), table(names[:5], [row[:5] for row in rows]), matrix]
     (tmp_path / "page.html").write_text(page("t", parts), encoding="utf-8")
     tab.goto(f"file://{tmp_path}/page.html")
     tab.set_viewport_size({"width": 1100, "height": 800})
     wide = "table:nth-of-type(1) tr:nth-child(3) td:nth-child(2)"
     assert tab.locator(wide).first.evaluate("cell => getComputedStyle(cell).display") == "table-cell"
-    tab.set_viewport_size({"width": 400, "height": 800})
     (first, image), *others = tab.evaluate(WIDE)
     assert (first.split("\t")[0], others) == ("stage", [])
     assert image.count("linear-gradient") == 4
+    tab.set_viewport_size({"width": 400, "height": 800})
+    assert tab.evaluate(WIDE) == []
+    of_matrix = tab.locator("table.matrix tr").last.locator("td")
+    shown = "cells => cells.map(cell => getComputedStyle(cell).display)"
+    assert of_matrix.evaluate_all(shown) == ["block", *["flex"] * 19, "none"]
+    assert of_matrix.first.evaluate("cell => getComputedStyle(cell, '::after').content") == '", predicted as"'
     # each cell has the name of its column, and a heading still sorts
     named = "cell => getComputedStyle(cell, '::before').content"
     assert tab.locator(wide).first.evaluate(named) == '"objective"'
