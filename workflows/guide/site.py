@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import posixpath
 import re
 from pathlib import Path
@@ -55,14 +56,31 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the reference of Python names and of commands."""
-    names = (name for name in distkern.__all__ if name[:1] != "_")
+    names = [name for name in distkern.__all__ if name[:1] != "_"]
     classes = "\n\n".join(f"::: distkern.{name}" for name in names)
     for path, content in {
-        "api.md": f"# Python\n\n`import distkern as dk`\n\n{classes}\n",
+        "api.md": f"# Python\n\n`import distkern as dk`\n\n{_overview(names)}\n\n{classes}\n",
         "commands.md": f"# Commands\n\n{_commands()}\n",
     }.items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def _overview(names: list[str]) -> str:
+    """Return tables of what there is, the names that most programs begin with first."""
+    tables = []
+    for title, is_in in {
+        "Functions": lambda name: name[0].islower(),
+        "Estimators": lambda name: hasattr(getattr(distkern, name), "fit"),
+        "Others": lambda name: name[0].isupper() and not hasattr(getattr(distkern, name), "fit"),
+    }.items():
+        lines = [f"| {title} | |", "|---|---|"]
+        for name in sorted(filter(is_in, names), key=lambda name: (not name.startswith("Kernel"), name)):
+            summary = (inspect.getdoc(getattr(distkern, name)) or "").split("\n\n")[0]
+            summary = ROLE.sub(r"`\2`", " ".join(summary.split()))
+            lines.append(f"| [`{name}`][distkern.{name}] | {summary} |")
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
 
 
 def _commands() -> str:
