@@ -33,7 +33,7 @@ def of_seeds(n_seeds: int) -> str:
     """What the figures of a report are of."""
     if n_seeds == 1:
         return "seed 0 alone"
-    return f"seeds 0 to {n_seeds - 1}, mean ± standard deviation, bands from the least to the greatest"
+    return f"seeds 0 to {n_seeds - 1}, mean ± standard deviation, bands from the minimum to the maximum"
 
 
 def text(values: Sequence[float], scale: float = 1.0, significant: int = 3) -> str:

@@ -85,7 +85,7 @@ def test_both_are_measured_on_the_same_rows_and_compared_by_row(source, tmp_path
         ("better than LightGBM by two standard errors", "1 of 1", "100 %", ""),
     ]
     assert found["Summary"][3][1:] == ("0 of 1", "0 %", "two-0.3")
-    name, verdict, steps, percent, losses, error, area, *_, runs = found["Beside LightGBM"][0]
+    name, verdict, steps, percent, losses, error, area, *_, runs = found["Compared with LightGBM"][0]
     assert (name, verdict, runs) == ("two-0.3", "better", "2")
     assert float(steps) < -1
     assert percent.startswith("-")
@@ -154,9 +154,9 @@ def test_what_is_told_is_held_against_what_is_measured(tmp_path):
         ("1 of 2", "50 %", "b"),
         ("0 of 3", "0 %", "a, b, c"),
     ]
-    assert [row[0] for row in found["Told and measured"]] == ["b", "a", "c"]
-    assert found["Told and measured"][0][3] == "+60.0 %"
-    assert found["Told and measured"][0][6] == "-25.0 ± 0.5 %"
+    assert [row[0] for row in found["Held-out and test losses"]] == ["b", "a", "c"]
+    assert found["Held-out and test losses"][0][3] == "+60.0 %"
+    assert found["Held-out and test losses"][0][6] == "-25.0 ± 0.5 %"
 
 
 @pytest.fixture
@@ -396,7 +396,7 @@ def test_the_command_goes_on_where_it_was_stopped(folder, tmp_path, command):
     assert "2/2 bought/0/distkern" in command("defaults.beside", *asked)
     report = work / "report" / "report.md"
     text = report.read_text()
-    assert "## Told and measured" in text
+    assert "## Held-out and test losses" in text
     report.unlink()
     assert "bought/0" not in command("defaults.beside", *asked)
     assert report.read_text() == text

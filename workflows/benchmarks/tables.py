@@ -26,7 +26,7 @@ def limits(machine: Record) -> Table:
         ("reading a file, cold", f"{machine['read_bytes'] / 1e9:.2f} GB/s"),
         ("reading a file, warm", f"{machine['cached_read_bytes'] / 1e9:.2f} GB/s"),
     ]
-    text = f"{machine['cores']} cores, {machine['processor']}, measured in the same run as all that follows."
+    text = f"{machine['cores']} cores, {machine['processor']}, measured in the same run as everything below."
     return Table("The machine", text, ("what", "rate"), rows)
 
 
@@ -68,8 +68,7 @@ def comparison(data: str, methods: dict[str, Record], task: str) -> tuple[Table,
     measure = "RMSE" if task == "regression" else "share of wrong classes"
     table = Table(
         data,
-        f"Error: {measure} on the test rows. Seconds are those of the fit; memory is the peak of the "
-        "process.",
+        f"Error: {measure} on the test rows. Seconds cover the fit; memory is the peak of the process.",
         ("method", "error", "wall s", "CPU s", "predict s", "peak MiB", "rows", "settings"),
         rows,
     )

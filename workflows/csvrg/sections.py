@@ -124,7 +124,7 @@ def table_2(plan: Plan, source: Source, records: Records) -> tuple[Table, Plot]:
     )
     words = (
         "Accuracy on the test rows, and of the exact machines how many rows have a coefficient. The figure "
-        "is the paper's Figure 2 with the errors: bars are the least and the greatest of the seeds."
+        "is the paper's Figure 2 with the errors: bars show the minimum and the maximum over the seeds."
     )
     plot = Plot(
         f"{source.name}-size",
@@ -194,8 +194,8 @@ def figure_1(plan: Plan, source: Source, records: Records) -> Section:
         if len(cells) == 2 + len(OF_DIAMETERS):
             rows.append(tuple(cells))
     words = (
-        "The diameter of the coverage against landmarks and errors; bands are the least and the greatest of "
-        "the seeds. The paper's Figure 1 is drawn without numbers: as there, errors fall and landmarks "
+        "The diameter of the coverage against landmarks and errors; bands show the minimum and the maximum "
+        "over the seeds. The paper's Figure 1 is drawn without numbers: as there, errors fall and landmarks "
         "multiply as the diameter shrinks. Settings are the same at every diameter."
     )
     names = (method.removeprefix("CSVRG+ODM, ") for method in OF_DIAMETERS)

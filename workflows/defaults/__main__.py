@@ -67,8 +67,8 @@ def main(
     words = (
         f"{report.made()}{note and f' ({note})'}; processes of one thread; {of_seeds(n_seeds)}.\n\n"
         f"{n_rows:,} training rows drawn by the seed, and at most {TEST_ROWS:,} common test rows; "
-        "only the seed is set. CPU seconds are those of the fit and its search, after a fit to a few rows "
-        "has compiled the loops."
+        "only the seed is set. CPU seconds cover the fit and its search; a fit to a few rows has compiled "
+        "the loops before."
     )
     sections = [*tables.sections(records, sources, reasons), failed(records)]
     for path in report.write(_TITLE, words, [one for one in sections if one[0].rows], out / "report"):

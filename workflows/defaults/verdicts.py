@@ -18,8 +18,8 @@ from workflows.report import Section, Table
 
 #: what the summary asks for: most per cent behind a peer, and multiple of its CPU seconds
 _BEHIND, _MOST_CPU = 10.0, 4.0
-#: most that a told score and a mean probability may be off, the error of calibration, and rows that tell it
-_TOLD, _SHARE, _CALIBRATION, _TELLING_ROWS = 0.15, 0.05, 0.02, 2000
+#: largest accepted errors of a reported score, of a mean probability and of calibration, and rows to judge it
+_REPORTED, _SHARE, _CALIBRATION, _ENOUGH_ROWS = 0.15, 0.05, 0.02, 2000
 #: most spread of the loss over random states
 _SPREAD = 0.03
 _CERTAIN = 2.0
@@ -174,9 +174,9 @@ def _summary(beside: Mapping[str, Sequence[Compared]], mine: Mapping[str, Runs])
         ]
     return Table(
         "Summary",
-        "The loss is the log loss, or the squared error of real targets. A set of which every fit of ours "
-        "failed counts as worse; one of which every fit of a peer did is not compared with it. CPU seconds "
-        "are those of the fit with its search, without imports and compilation.",
+        "The loss is log loss, or squared error for real targets. A set counts as worse if every fit of "
+        "distkern failed, and is left out if every fit of the peer failed. CPU seconds cover the fit with "
+        "its search, without imports and compilation.",
         ("what", "sets", "share", "not"),
         [*rows, *_truths(mine), *_spreads(mine)],
     )
@@ -201,7 +201,7 @@ def _costs(label: str, found: Sequence[Compared]) -> list[tuple[str, ...]]:
         for side in ([one.ours for one in found], [one.theirs for one in found])
     )
     ratios = [one.ratio for one in found]
-    total = f"all: {ours:,.0f} s, {label} {theirs:,.0f} s, ratio {ours / max(theirs, 1e-9):.2f}"
+    total = f"total: {ours:,.0f} s, {label} {theirs:,.0f} s, ratio {ours / max(theirs, 1e-9):.2f}"
     worst = max(found, key=lambda one: one.ratio)
     return [
         _counted(f"at most {label}'s CPU seconds ({total})", found, lambda one: one.ratio <= 1.0),
@@ -214,38 +214,45 @@ def _costs(label: str, found: Sequence[Compared]) -> list[tuple[str, ...]]:
     ]
 
 
-# -- whether what is told is true
+# -- whether reported scores hold on test rows
 
 
 @dataclass(frozen=True)
 class Truth:
-    """Return reported scores and test scores of our runs of a set, means over the runs."""
+    """Reported and measured scores of our runs of a set, means over the runs.
+
+    Attributes
+    ----------
+    reported, reported_by : loss that the fits report for held-out rows, and its source
+    measured, error : loss on test rows, and the standard error of its difference from the reported one
+    share_off, share_error : largest relative error of a class's mean probability, and its standard error
+    """
 
     name: str
-    told: float | None
+    reported: float | None
     measured: float
     error: float
     calibration: float | None
-    apart: float | None
-    apart_error: float | None
+    share_off: float | None
+    share_error: float | None
     rows: int
-    told_by: str
+    reported_by: str
 
     @classmethod
     def of(cls, name: str, runs: Runs) -> Truth:
         """Of all runs, the errors as if all had one test set."""
         every = list(runs.values())
         errors = [float(np.hypot(one["loss_error"], one.get("told_error") or 0.0)) for one in every]
-        apart = [pair for pair in map(_apart, every) if pair is not None]
-        has_told = all(one.get("told") is not None for one in every)
+        off = [pair for pair in map(_share_off, every) if pair is not None]
+        is_reported = all(one.get("told") is not None for one in every)
         return cls(
             name,
-            _mean(runs, "told") if has_told else None,
+            _mean(runs, "told") if is_reported else None,
             _mean(runs, "loss"),
             float(np.sqrt(np.mean(np.square(errors)))),
             _mean(runs, "calibration") if all("calibration" in one for one in every) else None,
-            float(np.mean([one for one, _ in apart])) if apart else None,
-            float(np.mean([error for _, error in apart])) if apart else None,
+            float(np.mean([one for one, _ in off])) if off else None,
+            float(np.mean([error for _, error in off])) if off else None,
             int(_mean(runs, "test_rows")),
             "/".join(dict.fromkeys(str(one.get("told_by", "")) for one in every)),
         )
@@ -253,25 +260,25 @@ class Truth:
     @property
     def off(self) -> float:
         """Return the measured loss minus the reported one, as a share of the measured."""
-        assert self.told is not None
-        return (self.measured - self.told) / self.measured if self.measured else 0.0
+        assert self.reported is not None
+        return (self.measured - self.reported) / self.measured if self.measured else 0.0
 
     @property
     def deviations(self) -> float:
         """The same difference in standard errors; 0 where all losses are equal."""
-        assert self.told is not None
-        return (self.measured - self.told) / self.error if self.error else 0.0
+        assert self.reported is not None
+        return (self.measured - self.reported) / self.error if self.error else 0.0
 
     @property
     def is_true(self) -> bool:
         """Within two standard errors."""
-        return self.told is not None and abs(self.measured - self.told) <= _CERTAIN * self.error
+        return self.reported is not None and abs(self.measured - self.reported) <= _CERTAIN * self.error
 
 
-def _apart(one: Record) -> tuple[float, float] | None:
-    """Of the class whose mean probability is farthest from its share: how far, and its standard error.
+def _share_off(one: Record) -> tuple[float, float] | None:
+    """Return the largest relative error of a class's mean probability, and its standard error.
 
-    Both are shares of the share; classes of so few test rows that chance alone is farther are left out.
+    Classes with too few test rows to judge are left out.
     """
     found = [
         (mean / share - 1.0, error / share)
@@ -283,51 +290,58 @@ def _apart(one: Record) -> tuple[float, float] | None:
 
 def _truths(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
     every = [Truth.of(name, runs) for name, runs in mine.items()]
-    told = [one for one in every if one.told is not None]
-    sure = [one for one in every if one.calibration is not None and one.rows >= _TELLING_ROWS]
-    shares = [one for one in every if one.apart is not None]
+    reported = [one for one in every if one.reported is not None]
+    sure = [one for one in every if one.calibration is not None and one.rows >= _ENOUGH_ROWS]
+    shares = [one for one in every if one.share_off is not None]
     return [
-        _counted("told score within two standard errors of the measured", told, lambda one: one.is_true),
-        _counted(f"told score at most {100 * _TOLD:g} % off", told, lambda one: abs(one.off) <= _TOLD),
         _counted(
-            f"calibration error at most {_CALIBRATION:g}, of {_TELLING_ROWS:,} test rows or more",
+            "held-out score within two standard errors of the test loss", reported, lambda one: one.is_true
+        ),
+        _counted(
+            f"held-out score within {100 * _REPORTED:g} % of the test loss",
+            reported,
+            lambda one: abs(one.off) <= _REPORTED,
+        ),
+        _counted(
+            f"calibration error at most {_CALIBRATION:g}, sets with {_ENOUGH_ROWS:,} or more test rows",
             sure,
             lambda one: one.calibration <= _CALIBRATION,
         ),
         _counted(
-            f"mean probability of every class within {100 * _SHARE:g} % of its share, where rows tell",
+            f"mean probability of every class within {100 * _SHARE:g} % of its share, with enough test rows",
             shares,
-            lambda one: abs(one.apart) <= _SHARE,
+            lambda one: abs(one.share_off) <= _SHARE,
         ),
     ]
 
 
 def _truth(mine: Mapping[str, Runs]) -> Table:
     every = [Truth.of(name, runs) for name, runs in mine.items()]
-    every.sort(key=lambda one: -abs(one.deviations) if one.told is not None else 1.0)
+    every.sort(key=lambda one: -abs(one.deviations) if one.reported is not None else 1.0)
     rows = [
         (
             one.name,
-            "" if one.told is None else f"{one.told:.4g}",
+            "" if one.reported is None else f"{one.reported:.4g}",
             f"{one.measured:.4g} ± {one.error:.2g}",
-            "" if one.told is None else f"{100 * one.off:+.1f} %",
-            "" if one.told is None else f"{one.deviations / _CERTAIN:+.2f}",
+            "" if one.reported is None else f"{100 * one.off:+.1f} %",
+            "" if one.reported is None else f"{one.deviations / _CERTAIN:+.2f}",
             "" if one.calibration is None else f"{one.calibration:.4f}",
-            "" if one.apart is None else f"{100 * one.apart:+.1f} ± {100 * one.apart_error:.1f} %",
+            "" if one.share_off is None else f"{100 * one.share_off:+.1f} ± {100 * one.share_error:.1f} %",
             f"{one.rows:,}",
-            one.told_by,
+            one.reported_by,
         )
         for one in every
     ]
     words = (
-        "The loss that a fit tells of itself, on rows that it did not learn from, and the loss of the test "
-        "rows with its standard error (and that of the told one, where it is told). Apart is measured less "
-        "told, in per cent of the measured and in units of two standard errors. Calibration is the error of "
-        "the largest chance in ten bins. Probability is that of the class whose mean probability is farthest "
-        "from its share, in per cent of the share, among classes with enough test rows to tell."
+        "The loss that a fit reports for held-out rows, and the loss on test rows with its standard error "
+        "(combined with that of the held-out score, if known). Difference: test minus held-out loss, in per "
+        "cent of the test loss and in units of two standard errors. Calibration: error of the largest "
+        "probability in ten bins. Probability: relative error of the mean probability of a class, for the "
+        "class where it is largest, among classes with enough test rows."
     )
-    header = ("set", "told", "measured", "apart", "2 SE", "calibration", "probability", "test rows", "by")
-    return Table("Told and measured", words, header, rows)
+    losses = ("held-out loss", "test loss", "difference", "2 SE")
+    header = ("set", *losses, "calibration", "probability", "test rows", "source")
+    return Table("Held-out and test losses", words, header, rows)
 
 
 # -- how steady it is
@@ -340,7 +354,7 @@ def _spreads(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
         return []
     return [
         _counted(
-            f"spread of the loss over random states at most {100 * _SPREAD:g} % (largest less least, of the "
+            f"spread of the loss over random states at most {100 * _SPREAD:g} % (range over "
             f"mean; median {100 * np.median([wide for _, wide in found]):.1f} %)",
             found,
             lambda pair: pair[1] <= _SPREAD,
@@ -377,14 +391,15 @@ def _verdicts(peer: str, found: Sequence[Compared]) -> Table:
             (one.name, word, *shown, " / ".join(seconds), f"{one.ratio:.2f}", shape, str(len(one.ours)))
         )
     words = (
-        f"Ours and {label}, the largest losses first. 2 SE: our loss less theirs, in units of two standard "
-        "errors of the paired differences of the test rows; above 1 ours is worse, below -1 better. Per cent "
-        "are of their loss. Errors and AUC: ours less theirs, with the standard error (of the AUC DeLong's). "
-        "Standard errors are over the test rows: they do not say how much other training rows would change."
+        f"distkern and {label}, the largest deficits first. 2 SE: distkern's loss minus {label}'s, in "
+        "units of two standard errors of the paired differences on test rows; above 1 distkern is worse, "
+        f"below -1 better. Percentages are relative to {label}'s loss. Error and AUC: differences with "
+        "standard errors (DeLong's for AUC). Standard errors cover the test rows, not the choice of training "
+        "rows."
     )
-    losses = ("2 SE", "of the loss", "losses", "error", "AUC")
+    losses = ("2 SE", "difference", "losses", "error", "AUC")
     header = ("set", "verdict", *losses, "CPU s", "ratio", "rows", "runs")
-    return Table(f"Beside {label}", words, header, rows)
+    return Table(f"Compared with {label}", words, header, rows)
 
 
 def _difference(found: Difference | None, name: str) -> str:
@@ -415,13 +430,13 @@ def _chosen(mine: Mapping[str, Runs]) -> Table:
             )
         )
     words = (
-        "What the package chose and why; its loss as a multiple of the constant's (training shares, or the "
-        "mean: above 1 is worse than no model); CPU seconds of the fit, of imports and of numba's compiler; "
-        "spread of the loss over random states. Columns that the package refuses, of numbers and "
-        "words, became categories, as its message advises."
+        "The chosen algorithm and the reason; its loss divided by that of the best constant prediction "
+        "(class shares or mean of the training rows; above 1 is worse than no model); CPU seconds of the "
+        "fit, of imports and of numba's compiler; spread of the loss over random states. Refused columns mix "
+        "numbers and words; they became categories, as the message advises."
     )
     seconds = ("fit s", "import s", "compile s")
-    header = ("set", "chosen", "because", "of the constant", *seconds, "spread", "refused columns")
+    header = ("set", "chosen", "reason", "loss / constant", *seconds, "spread", "refused columns")
     return Table("What was chosen", words, header, rows)
 
 
