@@ -140,9 +140,8 @@ def _checked(estimator: Any) -> FittedModel:
     """Return the model of a fitted estimator; refuse other objects, and models without a formula."""
     name = type(estimator).__name__
     if not hasattr(estimator, "hyperparameters") or not hasattr(type(estimator), "task"):
-        raise InputError(
-            f"a {name} is not a distkern estimator", where="model", hint="give a fitted estimator"
-        )
+        hint = f"give load_model({estimator!r})" if isinstance(estimator, str) else "give a fitted estimator"
+        raise InputError(f"a {name} is not a distkern estimator", where="model", hint=hint)
     if estimator.task == "none" or name == "DSGDensityRatio":
         raise refusal(f"{name} does not predict labels, probabilities or numbers")
     check_is_fitted(estimator)

@@ -90,7 +90,7 @@ class RunHistory:
     stages : figures of the finished stages, thinned out beyond :data:`MOST_STAGES`
     began, heard : time of the start and of the last event, by the driver's clock
     squared : whether errors are root mean squares instead of shares of rows
-    shares : what these are shares of: "error" or "outliers"
+    shares : the rows that are counted then, "error" or "outliers"
     """
 
     facts: dict[str, Any]
