@@ -148,7 +148,7 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
   table.events td:nth-child(2) { display: none; } figcaption { padding-left: 0; }
   /* each row of a wide table: its first cell, then the others with their names, as many as fit */
   table.stacks, table.stacks tbody { display: block; }
-  table.stacks tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(4.2rem, 1fr));
+  table.stacks tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(4.8rem, 1fr));
     gap: .1rem .5rem; padding: .4rem 0; border-bottom: 1px solid var(--rule); }
   table.stacks tr:has(th) { display: none; } table.stacks tr:has(th[data-sort]) { display: grid; }
   table.stacks :is(th, td) { border: 0; padding: 0; text-align: left; white-space: normal; display: flex;

@@ -173,6 +173,12 @@ def test_a_check_reports_what_every_column_becomes(tmp_path):
     assert "--categorical zip=onehot" in noted["zip"]
     assert "--text name uses its words" in noted["name"]
     assert "alone nearly predicts the target (wholly)" in noted["flag"]
+    # test rows have the other numbers; a whole amount repeats
+    frame = frame.assign(whole=random.integers(0, 2 * len(frame), len(frame)))
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    later = checked(tmp_path / "c.csv", target="y", test_fraction=0.4)
+    assert "as ids have" in later["row"].note
+    assert later["whole"].note == ""
     # a number that is the target in other units
     frame.assign(cents=frame["age"] * 100.0).to_csv(tmp_path / "b.csv", index=False)
     reported = checked(tmp_path / "b.csv", target="age", task="regression")

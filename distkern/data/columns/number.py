@@ -42,7 +42,9 @@ _LEADING_ZERO = r"^0\d+$"
 _CODE_NAME = re.compile(
     r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
 )
-_ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(no|number|nr)?$")
+_ID_NAME = re.compile(
+    r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(no|number|nr)?$|[ _-](no|nr)\.?$"
+)
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,8 @@ def looks_like(facts: NumberFacts, name: str, *, with_zeros: bool) -> Literal["c
     if not facts.are_whole or count < 3:
         return "amount"
     span = facts.high - facts.low + 1
-    if n_rows > 100 and count > 0.9 * n_rows and (_ID_NAME.search(name) or span < 1.1 * n_rows):
+    # test rows may have the other numbers; n numbers drawn from a span of 2 n would repeat
+    if n_rows > 100 and count > 0.9 * n_rows and (_ID_NAME.search(name) or span < 2 * n_rows):
         return "id"
     is_named = _CODE_NAME.search(name) and facts.low >= 0 and 2 * count < n_rows
     return "code" if with_zeros or is_named else "amount"
