@@ -93,6 +93,7 @@ _INSTEAD = {
     **dict.fromkeys(("--regression", "--classification"), "write --task regression or --task classification"),
     **dict.fromkeys(("--params", "--param", "--hyperparameters"), "write --set NAME=VALUE"),
     **dict.fromkeys(("--gpu", "--device"), "distkern computes on processors only"),
+    **dict.fromkeys(("--dry-run", "--plan"), "`distkern plan` shows what a run would do"),
     "--overwrite": "give another --out, or remove that folder first",
 }
 #: options of other programs -> ours
@@ -128,19 +129,21 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        _refuse_options_as_values(command, rest)
+        # a shell that asks for completions gives unfinished lines
+        if not ctx.resilient_parsing:
+            _refuse_options_as_values(command, rest)
         return name, command, rest
 
 
 def _refuse_options_as_values(command: click.Command | None, words: Sequence[str]) -> None:
-    """Refuse an option that would be taken for the value of the option before it."""
+    """Refuse an option without a value, also if the next option would be taken for it."""
     options = {} if command is None else {name: one for one in command.params for name in one.opts}
-    for word, value in itertools.pairwise(words):
-        takes = options.get(word)
-        if isinstance(takes, click.Option) and not takes.is_flag and not takes.count and value in options:
-            raise InputError(
-                "needs a value", where=word, hint=f"{value} follows; write {word} {takes.metavar}"
-            )
+    for word, value in itertools.pairwise([*words, None]):
+        takes = options.get(word or "")
+        has_value = value is not None and value not in options
+        if isinstance(takes, click.Option) and not (takes.is_flag or takes.count or has_value):
+            follows = f"{value} follows; " if value else ""
+            raise InputError("needs a value", where=word, hint=f"{follows}write {_usage(takes)}")
 
 
 @click.command(
@@ -255,9 +258,14 @@ def _data_by_name(error: click.UsageError, arguments: Sequence[str]) -> str:
 
 
 def _as_written(error: click.UsageError) -> str:
-    """Return how a missing option is written; empty for other mistakes."""
-    option = error.param if isinstance(error, click.MissingParameter) else None
-    return "" if option is None or not isinstance(option, click.Option) else f"write {_usage(option)}"
+    """Return how a missing option or argument is written; empty for other mistakes."""
+    context = error.ctx
+    if not isinstance(error, click.MissingParameter) or error.param is None:
+        return ""
+    if isinstance(error.param, click.Option) or context is None:
+        return f"write {_usage(error.param)}"
+    names = [one.human_readable_name for one in context.command.params if isinstance(one, click.Argument)]
+    return f"write `{context.command_path} {' '.join(names)}`, see its --help"
 
 
 def _usage(option: click.Parameter) -> str:
@@ -310,6 +318,8 @@ def _no_option(error: click.NoSuchOption) -> str:
     option = _OUR_OPTIONS.get(option, option)
     if path.endswith(("evaluate", "predict")) and option in ("--metric", "--scoring"):
         instead = "`distkern evaluate` prints all metrics"
+    if path.endswith("evaluate") and option in ("--out", "--output", "--report", "--page"):
+        instead = "write --html FILE for a page, or --json for the figures on standard output"
     command = error.ctx.command if error.ctx else None
     known = _options(command)
     if not instead and command is not None and option in known:

@@ -68,6 +68,8 @@ def update(
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
     staged = place_of(out) if out is not None else _staged(folder)
+    if out is not None and os.path.realpath(out) == os.path.realpath(model):
+        raise InputError("is the model itself", where="--out", hint="leave it out to replace the model")
     # refuse a path without a model before anything is created
     read_fingerprint(folder)
     splits = [options.open_for(model, path).train for path in data]

@@ -3,6 +3,7 @@
 import pandas
 import pytest
 
+from distkern import NewtonClassifier
 from distkern.cli.main import main
 
 #: command, and parts of its message
@@ -37,6 +38,12 @@ MISTAKES = [
     ("predict m rows.csv", "Missing option '--out'; write --out P"),
     ("evaluate m", "Missing option '--data'; write --data"),
     ("status ./m", "'./m' is a path, and a job has an id"),
+    ("evaluate m --data d.zarr --out page.html", "write --html FILE for a page"),
+    ("train --data d.zarr --dry-run --out m", "`distkern plan` shows what a run would do"),
+    ("shard rows.csv --target", "--target needs a value; write --target COLUMN"),
+    ("runs", "Missing argument 'FOLDER'; write `distkern runs FOLDER`"),
+    ("predict m/model.json rows.csv --out p.csv", "is a file of a model, not its folder; give /"),
+    ("update m --data d.zarr --out ./m", "--out is the model itself; leave it out to replace the model"),
     ("version", "write `distkern --version`"),
     ("help train", "`distkern COMMAND --help`"),
 ]
@@ -47,6 +54,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pandas.DataFrame({"age": range(40), "town": ["a", "b"] * 20, "outcome": 1.5})
     frame.assign(y=["yes", "no"] * 20).to_csv("rows.csv", index=False)
+    NewtonClassifier(n_landmarks=4, random_state=0).fit(frame[["age"]], ["u", "v"] * 20).save("m")
 
 
 @pytest.mark.parametrize(("command", "message"), MISTAKES, ids=[command for command, _ in MISTAKES])
