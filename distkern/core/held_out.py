@@ -24,7 +24,7 @@ STIRRED_BYTES = 8 * 2**20
 #: up to this many rows in memory, equal ones are merged
 MERGED_ROWS = 1024
 #: see :func:`independent`
-_LEAST_DIFFERENCE = 0.1
+_LEAST_DIFFERENCE, _LEAST_DIFFERENCE_OF_CODES = 0.5, 0.1
 
 
 def keys_of(block: Block) -> Keys:
@@ -35,9 +35,10 @@ def keys_of(block: Block) -> Keys:
 def independent(keys: Keys, targets: NDArray[Any] | None, weights: NDArray[Any] | None) -> bool:
     """Return whether equal rows are independent observations, so that a new row may equal a training row.
 
-    They are if they differ in their targets at least a tenth as often as rows of different keys, on average
-    over the sets of equal rows. Copies have the same target. Rows that stand for several, with weights or
-    among few rows, which are merged, never count as independent.
+    They are if they differ in their targets at least half as often as random rows, of class codes a tenth as
+    often, on average over the sets of equal rows. Copies have the same target, and classes with little noise
+    too. Rows that stand for several, with weights or among few rows, which are merged, never count as
+    independent.
 
     Parameters
     ----------
@@ -53,7 +54,8 @@ def independent(keys: Keys, targets: NDArray[Any] | None, weights: NDArray[Any] 
     same = np.bincount(pairs // len(counts), weights=alike * (alike - 1.0), minlength=len(sizes))
     several = sizes > 1
     differ = 1 - (same / np.maximum(sizes * (sizes - 1.0), 1))[several].mean()
-    return bool(differ > _LEAST_DIFFERENCE * (1 - np.square(counts / len(keys)).sum()))
+    least = _LEAST_DIFFERENCE if targets.dtype.kind == "f" else _LEAST_DIFFERENCE_OF_CODES
+    return bool(differ > least * (1 - np.square(counts / len(keys)).sum()))
 
 
 def places_of(index: int, positions: NDArray[np.intp]) -> Keys:

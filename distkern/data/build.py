@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.held_out import Keys, places_of
 from distkern.core.names import plain_labels
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import DIFFERENT
@@ -31,7 +32,7 @@ from distkern.data.scaling import Scaling
 from distkern.data.spool import Spool, in_field, in_order, shuffled
 from distkern.data.store.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
 from distkern.data.table import KnownRows, unknown_note
-from distkern.data.table_fit import TableFit, TablePiece, TableTargets
+from distkern.data.table_fit import TableFit, TablePiece, TableTargets, equal_rows_are_independent
 from distkern.data.table_report import ColumnReport
 
 #: rows as they are read
@@ -139,6 +140,8 @@ class Builder:
         self.seen = _Seen()
         self.scaling: Scaling | None = None
         self.table_fit = None if self.kinds is None else TableFit(self.kinds, self.options)
+        #: equal rows lie in different folds of the target means
+        self.holds_apart = False
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
         own_na = self.kinds is not None and self.kinds.has_own_na
         self.labels = LabelEncoder(own_na)
@@ -320,12 +323,15 @@ class Builder:
             targets = TableTargets((name,), None, seen.span, seen.heaviest)
 
         def pieces() -> Iterator[TablePiece]:
-            for rows, records in spool.pieces(most):
+            for number, (rows, records) in enumerate(spool.pieces(most)):
                 of_rows = in_field(records, "targets")
                 if mapping is not None and of_rows is not None:
                     of_rows = mapping[of_rows]
-                values = np.asarray(converted(rows, sparse=False))
-                yield values, of_rows, in_field(records, "group_keys"), in_field(records, "weights")
+                values, weights = np.asarray(converted(rows, sparse=False)), in_field(records, "weights")
+                if not number:
+                    piece = values, of_rows, in_field(records, "group_keys"), weights
+                    self.holds_apart = equal_rows_are_independent(piece)
+                yield values, of_rows, self._fold_keys(records), weights
 
         encoded = fit.run(pieces(), targets, is_named=self.shape.names is not None)
         if not self.checks:
@@ -342,9 +348,13 @@ class Builder:
                 hint="check the files",
             )
         parts = spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features)))
-        again = (encoded.train(rows, in_field(records, "group_keys")) for rows, records in parts)
+        again = (encoded.train(rows, self._fold_keys(records)) for rows, records in parts)
         self.scaling = fit.scaling(self.form.fit.kind, again)
         return encoded
+
+    def _fold_keys(self, records: NDArray[Any]) -> Keys | None:
+        """Return keys (n,) of training rows that share a fold of the target means; None: equal rows do."""
+        return places_of(0, records[SOURCE_ROWS]) if self.holds_apart else in_field(records, "group_keys")
 
     def _note_unseen(self, encoded: KnownRows) -> None:
         rows = "test rows" if self.like is None else "rows"
@@ -383,6 +393,15 @@ class Builder:
             classes, mapping = self._classes()
         labels = None if classes is None else plain_labels(classes)
         encoded = self._encoded(train_spool, labels, mapping)
+
+        def of_training(rows: Rows, records: NDArray[Any]) -> Rows:
+            assert encoded is not None
+            return encoded.train(rows, self._fold_keys(records))
+
+        def of_test(rows: Rows, records: NDArray[Any]) -> Rows:
+            assert encoded is not None
+            return encoded.test(rows)
+
         if self.kinds is not None:
             self.kinds.raise_problems()
         if self.unknown:
@@ -449,7 +468,7 @@ class Builder:
                 mapping=mapping,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
-                of_table=None if encoded is None else encoded.train if is_train else encoded.test,
+                of_table=None if encoded is None else of_training if is_train else of_test,
             )
         if encoded is not None:
             self._note_unseen(encoded)

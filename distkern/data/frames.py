@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.held_out import Keys
+from distkern.core.held_out import Keys, places_of
 from distkern.core.names import near_column, order_by_name, plain_labels, written
 from distkern.core.python_words import warn
 from distkern.core.targets import keys_of_groups, targets_of_rows, weights_of_rows
@@ -24,7 +24,7 @@ from distkern.data.formats.base import RawChunk, ReadOptions, refuse_non_finite
 from distkern.data.options import ShardOptions
 from distkern.data.scaling import DEFAULT_SCALING, Scaling
 from distkern.data.table import Table
-from distkern.data.table_fit import TableFit, TablePiece, TableTargets
+from distkern.data.table_fit import TableFit, TablePiece, TableTargets, equal_rows_are_independent
 from distkern.data.table_report import column_notes
 
 _MOST_ROWS = 65_536
@@ -227,6 +227,8 @@ def fit_frame(
     def piece(part: slice) -> TablePiece:
         return values[part], targets[part], of_groups(part), None if of_rows is None else of_rows[part]
 
+    if equal_rows_are_independent(piece(parts[0])):
+        group_keys = places_of(0, np.arange(n_rows))
     for part in parts:
         fit.add(values[part])
     encoded = fit.run(map(piece, parts), wanted, is_named=columns.is_named)

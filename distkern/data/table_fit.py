@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.held_out import Keys, keys_of
+from distkern.core.held_out import Keys, independent, keys_of, row_keys
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Block, Floats
 from distkern.data.columns import AbstractColumn
@@ -37,6 +37,23 @@ _MISSING = np.finfo(np.float64).max
 
 #: values (n, sum of widths); targets (n,), numbers or class codes, or None; group keys and weights, if any
 TablePiece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
+
+
+def equal_rows_are_independent(piece: TablePiece) -> bool:
+    """Return whether equal rows of a table, with NaN if missing, are :func:`independent` observations.
+
+    Rows of one key then lie in different folds of the target means: a new row, too, has the targets of its
+    equals in its means.
+    """
+    values, targets, keys, weights = piece
+    if keys is not None:
+        return False
+    return independent(row_keys(_without_nan(values)), targets, weights)
+
+
+def _without_nan(values: Floats) -> Floats:
+    # missing values get one bit pattern
+    return np.where(np.isnan(values), _MISSING, values)
 
 
 @dataclass(frozen=True)
@@ -348,8 +365,7 @@ class TableFit:
         group and equal rows do not reveal each other's targets.
         """
         some = translated[:, self._with_features]
-        # missing values get one bit pattern
-        keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
+        keys = keys_of(Block(_without_nan(some), group_keys=group_keys))
         return (keys % np.uint64(FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:

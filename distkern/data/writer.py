@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.held_out import Keys
 from distkern.core.sparse import Rows, SparseRows, count_nonzero, stacked
 from distkern.data.formats.base import CHUNK_BYTES, first_not_finite
 from distkern.data.manifest import ShardEntry, SplitEntry
 from distkern.data.scaling import Scaling
-from distkern.data.spool import RunPiece, Spool, in_field
+from distkern.data.spool import RunPiece, Spool
 from distkern.data.store import chunks
 
 SHARD_BYTES = 16 * 2**20
@@ -84,7 +83,7 @@ def write_split(
     mapping: NDArray[np.int32] | None,
     n_classes: int | None,
     on_shard: Callable[[int, int], None],
-    of_table: Callable[[Rows, Keys | None], Rows] | None = None,
+    of_table: Callable[[Rows, NDArray[Any]], Rows] | None = None,
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; return its entry for the manifest.
 
@@ -95,7 +94,7 @@ def write_split(
     stored : fields of the spool's records to store, each in its own array
     mapping : class of each provisional code among the targets; None for numbers
     on_shard : called with the rows of each shard and the number of zero rows among them
-    of_table : encodes rows of a table, given the keys of their groups
+    of_table : encodes rows of a table, given their records
     """
     from distkern.data.store._zarr import RowsWriter, create_group
 
@@ -114,7 +113,7 @@ def write_split(
         records = np.empty(rows, dtype=spool.record)
         placed = _gathered(spool, pieces, records)
         if of_table is not None:
-            placed = _encoded(placed, rows, n_features, of_table, in_field(records, "group_keys"))
+            placed = _encoded(placed, records, n_features, of_table)
         features = scaled_rows(placed, (rows, n_features), scaling, folder.name, is_sparse=is_sparse)
         if mapping is not None:
             records["targets"] = mapping[records["targets"]]
@@ -159,18 +158,17 @@ def _gathered(spool: Spool, pieces: list[RunPiece], records: NDArray[Any]) -> It
 
 def _encoded(
     placed: Iterable[Placed],
-    n_rows: int,
+    records: NDArray[Any],
     n_features: int,
-    of_table: Callable[[Rows, Keys | None], Rows],
-    keys: Keys | None,
+    of_table: Callable[[Rows, NDArray[Any]], Rows],
 ) -> Iterator[Placed]:
     """Encode the rows of a shard as features, a few at a time, since features take more room than rows."""
     step = max(1, CHUNK_BYTES // (8 * n_features))
     for positions, values in placed:
-        where = np.arange(*positions.indices(n_rows)) if isinstance(positions, slice) else positions
+        where = np.arange(*positions.indices(len(records))) if isinstance(positions, slice) else positions
         for start in range(0, len(values), step):
             part = where[start : start + step]
-            yield part, of_table(values[start : start + step], None if keys is None else keys[part])
+            yield part, of_table(values[start : start + step], records[part])
 
 
 def scaled_rows(

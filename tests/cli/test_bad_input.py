@@ -69,6 +69,8 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
     assert time.monotonic() - started < 60
     captured = capfd.readouterr()
     *said, line = captured.err.splitlines()
+    # told every two seconds while a busy machine starts the worker
+    said = [one for one in said if not one.startswith("starting, ")]
     assert said[0].startswith("csvrg: 200 rows x 2 features")
     assert said[1:] == []
     assert "d.zarr/train/features/c/2/0: the stored values are damaged (their checksum is wrong)" in line

@@ -18,7 +18,9 @@ from distkern.data.columns import category
 from distkern.data.dataset import open_dataset
 from distkern.data.file_rows import FileRows
 from distkern.data.formats import _rows, csv
+from distkern.data.frames import fit_frame
 from distkern.data.ingest import shard
+from distkern.data.options import ShardOptions
 from distkern.data.preparation import Like
 from distkern.data.spool import Spool
 from distkern.data.table import Table
@@ -187,6 +189,32 @@ def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
     means = feature(data, "mean of 1 by city")
     # of copies in other folds they would correlate by .5
     assert abs(np.corrcoef(means, y)[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize("is_real", [True, False])
+def test_independent_observations_of_one_row_are_in_its_target_means(tmp_path, is_real):
+    """Of ten rows of a city, which are all equal, about eight are in the mean of each: none its own."""
+    generator = np.random.default_rng(0)
+    cities = np.repeat(np.arange(200), 10)
+    noise = generator.normal(size=2000)
+    y = generator.normal(size=200)[cities] + 0.5 * noise
+    y = y if is_real else (y > 0).astype(int)
+    frame = pandas.DataFrame({"city": [f"city {city:03}" for city in cities], "half": cities % 2})
+    how = {"categorical": {"city": "target"}, "scale": "none"}
+    data = write_dataset(frame, y, tmp_path / "d.zarr", shuffle=False, **how)
+    name = f"mean of {'target' if is_real else 1} by city"
+    means = feature(data, name)
+    assert len(np.unique(means.reshape(200, 10)[0])) == 5
+    of_city = y.reshape(200, 10).mean(axis=1)[cities]
+    assert np.corrcoef(means, of_city)[0, 1] > 0.95
+    # the mean of the others goes down if a row's own target goes up
+    assert np.corrcoef(means - of_city, y - of_city)[0, 1] < -0.3
+    shuffled = write_dataset(frame, y, tmp_path / "s.zarr", shuffle=True, **how)
+    assert sorted(feature(shuffled, name)) == sorted(means)
+    # a frame in memory has the same means, scaled
+    found = fit_frame(frame, y, data.task, None, None, ShardOptions(categorical={"city": "target"}))
+    in_memory = found.features[:, found.table.features.index(name)]
+    np.testing.assert_allclose(in_memory, (means - means.min()) / np.ptp(means), rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(tmp_path, monkeypatch):
