@@ -62,9 +62,8 @@ from distkern.solvers._dsg.rounds import (
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
-from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
-from distkern.solvers.measuring import AbstractSearchable, Model
+from distkern.solvers.measuring import AbstractSearchable, Model, pass_cost
 from distkern.solvers.newton import Newton
 from distkern.solvers.offsets import offsets_of_scores, offsets_pass
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals

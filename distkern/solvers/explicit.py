@@ -42,7 +42,6 @@ from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.features import AbstractFeatures, Footprint
 from distkern.passes import Derived, Outline, Reduce
 from distkern.solvers.base import Measures, PreviousModel, Problem, Steps
-from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
     AbstractSearchable,
@@ -52,6 +51,9 @@ from distkern.solvers.measuring import (
     State,
     Sums,
     figures_of,
+    held_out_pass,
+    measuring_pass,
+    pass_cost,
     zero_figures,
     zero_outlines,
     zero_pass,

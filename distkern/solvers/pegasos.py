@@ -36,9 +36,8 @@ from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import CountingState
-from distkern.solvers.feature_passes import held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums
+from distkern.solvers.measuring import Figures, Model, Sums, held_out_pass, measuring_pass
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import (
     AbstractLoop,

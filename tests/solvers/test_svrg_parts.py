@@ -21,9 +21,8 @@ from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers.base import Problem
-from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import inverted
-from distkern.solvers.measuring import Model, measure, measure_gradient
+from distkern.solvers.measuring import Model, gradient_pass, measure, measure_gradient
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import first_snapshot, preconditioner, sampled_grams
 from reference import PlainRunner, cut_blocks
