@@ -53,13 +53,14 @@ def _reserve() -> None:
     :class:`MemoryBudgetError` without room for them.
     """
     global _reserved
-    if _reserved or address_space() is None:
+    if _reserved:
         return
-    require_address_space(1)
-    from scipy.linalg.lapack import dpotrf
+    if address_space() is not None:
+        require_address_space(1)
+        from scipy.linalg.lapack import dpotrf
 
-    square = np.eye(256)
-    dpotrf(square @ square)
+        square = np.eye(256)
+        dpotrf(square @ square)
     _reserved = True
 
 

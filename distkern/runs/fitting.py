@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from distkern.core import blas
 from distkern.data.spreads import Spreads
-from distkern.data.store.atomic import remove_orphans
 from distkern.data.store.places import Place
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, RunOutcome
@@ -53,7 +52,6 @@ class RunPlace:
 
 def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
     """Return the model that a recipe makes from rows."""
-    remove_orphans()
     with ExitStack() as stack:
         stack.enter_context(blas.single_threaded())
         events, executor = EventLog(place.listeners), place.executor

@@ -18,9 +18,8 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.names import code_of, date_text, plain_labels
 from distkern.core.version import __version__
 from distkern.data.scaling import Scaling
-from distkern.data.stage_lines import check_line
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
-from distkern.data.store.description import as_read, fingerprint
+from distkern.data.store.description import as_read, check_line, fingerprint
 from distkern.data.store.description import described as described_as
 from distkern.data.store.places import Location, Place, absolute, remove_tree
 from distkern.model.columns import Columns

@@ -219,6 +219,8 @@ class Recipe(SavedAs):
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:
         """Return the solver of a run, which first searches the open hyperparameters, if any."""
+        if not self.settings.searched:
+            return posed.solver
         from distkern.choose.values import searched
 
         return searched(posed.solver, self.settings.searched, posed.problem)

@@ -8,9 +8,8 @@ from typing import Any
 
 from distkern.core.errors import CorruptDataError
 from distkern.data.appending import append_text
-from distkern.data.stage_lines import check_line
 from distkern.data.store.atomic import write_text_atomic
-from distkern.data.store.description import json_object, plain
+from distkern.data.store.description import check_line, json_object, plain
 from distkern.data.store.places import Location, place_of, read_file
 from distkern.engine.events import Event
 

@@ -390,8 +390,8 @@ def _orphans(parent: Path, prefix: str) -> list[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Open a folder in ``TMPDIR``, removed with the context; after a kill, by this user's next fit."""
-    remove_orphans()
+    """Open a folder in ``TMPDIR``, removed with the context; after a kill, when the user opens another."""
+    _remove_orphans()
     path = Path(tempfile.gettempdir(), f"{_temporary()}{_token()}")
     path.mkdir(mode=0o700)
     try:
@@ -400,7 +400,7 @@ def temporary_folder() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def remove_orphans() -> None:
+def _remove_orphans() -> None:
     """Remove the folders of :func:`temporary_folder` of killed processes of this user and machine."""
     for path in _orphans(Path(tempfile.gettempdir()), _temporary()):
         with suppress(OSError):
