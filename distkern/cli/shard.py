@@ -24,7 +24,7 @@ from distkern.show.style import short_number
 if TYPE_CHECKING:
     from distkern.data.build import Progress
     from distkern.data.dataset import Dataset, Split
-    from distkern.data.preparation import Like
+    from distkern.data.scaling import Like
     from distkern.data.table_report import ColumnReport
     from distkern.show.terminal import Terminal
 
@@ -292,7 +292,7 @@ def _like(path: str) -> Like:
     """Return the encoding of a data set's rows or of a model's training rows."""
     from distkern.data.dataset import open_dataset
     from distkern.data.ingest import is_dataset
-    from distkern.data.preparation import Like
+    from distkern.data.scaling import Like
     from distkern.runs.persistence import read_model
 
     if is_dataset(path):

@@ -26,8 +26,7 @@ from distkern.data.formats.base import CHUNK_BYTES, Indices, RawChunk
 from distkern.data.labels import LabelEncoder, lookalike_notes, quantity_note, rare_first_note
 from distkern.data.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.data.options import ShardOptions, Task
-from distkern.data.preparation import Like
-from distkern.data.scaling import Scaling
+from distkern.data.scaling import Like, Scaling
 from distkern.data.spool import Spool, in_field, in_order, shuffled
 from distkern.data.store.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
 from distkern.data.table import KnownRows, unknown_note

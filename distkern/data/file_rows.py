@@ -26,8 +26,7 @@ from distkern.data.formats.base import (
     refuse_untaken,
     rows_of,
 )
-from distkern.data.preparation import Like
-from distkern.data.scaling import SPARSE_KINDS
+from distkern.data.scaling import SPARSE_KINDS, Like
 from distkern.data.shuffled import ParkedBlockReader, park_block
 from distkern.data.store.arrays import load_arrays, save_arrays
 from distkern.data.store.atomic import flushed

@@ -36,7 +36,7 @@ from distkern.data.formats.base import (
 )
 from distkern.data.manifest import FILE, read_manifest
 from distkern.data.options import ShardOptions, Task
-from distkern.data.preparation import Like
+from distkern.data.scaling import Like
 from distkern.data.store.atomic import is_empty_folder, is_left_over, staged_folder, temporary_folder
 from distkern.data.store.places import Location, Place, URLPlace, place_of, resolved
 

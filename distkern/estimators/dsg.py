@@ -14,7 +14,7 @@ from distkern.core.names import plain_labels
 from distkern.core.parameters import AUTO
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import plain_targets
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.model.columns import Columns

@@ -22,11 +22,11 @@ from distkern.core.python_words import in_python
 from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked, stacked
 from distkern.core.types import Floats, is_dask
 from distkern.data.dataset import Dataset, Split
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.engine.dask.arrays import as_array
 from distkern.estimators.declared import HyperparameterMixin
 from distkern.maths.bases.random_features import RandomFeatureBasis
-from distkern.maths.features.kernel_choice import GAMMA, a_kernel
+from distkern.maths.features.base import GAMMA, a_kernel
 from distkern.maths.features.random import SAMPLER
 from distkern.maths.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.maths.kernels.bandwidth import gamma_by_rule

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.data.preparation import Like, Preparation, preparation_for
-from distkern.data.scaling import Scaling
+from distkern.data.scaling import Like, Preparation, Scaling, preparation_for
 from distkern.model.fields import fitted
 
 if TYPE_CHECKING:

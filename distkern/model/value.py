@@ -35,7 +35,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.types import Floats
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.data.store.places import Place
 from distkern.maths.bases.base import AbstractBasis, MappedBasis
 from distkern.maths.losses.base import AbstractLoss

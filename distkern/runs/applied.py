@@ -18,7 +18,7 @@ from distkern.core import blas
 from distkern.core.sparse import Rows
 from distkern.core.types import Block, Floats, Reader
 from distkern.data.dataset import Split
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.data.store.atomic import staged_folder, temporary_folder
 from distkern.data.store.parts import SlicedParts
 from distkern.data.store.places import Location, place_of

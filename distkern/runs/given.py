@@ -24,8 +24,7 @@ from distkern.core.names import near_column
 from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractSource, is_dask
-from distkern.data.preparation import Preparation
-from distkern.data.scaling import Scaling
+from distkern.data.scaling import Preparation, Scaling
 from distkern.model.columns import Columns
 from distkern.runs.refusals import explained, names_of, refuse_path
 

@@ -19,8 +19,7 @@ from distkern.core.sparse import Rows, SparseRows, values_at, with_values
 from distkern.core.text import in_bytes
 from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Split
-from distkern.data.preparation import Preparation
-from distkern.data.scaling import Scaling
+from distkern.data.scaling import Preparation, Scaling
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor

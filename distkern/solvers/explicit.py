@@ -58,11 +58,12 @@ from distkern.solvers.measuring import (
     zero_outlines,
     zero_pass,
 )
-from distkern.solvers.offsets import offsets_of_scores, offsets_pass
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import (
     TargetScale,
     figures_of_targets,
+    offsets_of_scores,
+    offsets_pass,
     scaled_risk,
     target_outline,
     target_scale,
@@ -164,7 +165,7 @@ class AbstractExplicit(AbstractSearchable[State]):
     Real targets are centred and scaled first, see :func:`~distkern.solvers.targets.target_scale`: f, nu and
     the objective have no unit; errors are mean squared errors in the units of the targets. For a loss with
     probabilities, f starts at the log-odds of the classes and is shifted at the end, see
-    :func:`~distkern.solvers.offsets.offsets_of_scores`. Linear features, and with such a loss all features,
+    :func:`~distkern.solvers.targets.offsets_of_scores`. Linear features, and with such a loss all features,
     get a constant one; its coefficient, the intercept, is not regularised.
 
     ``nu`` and ``gamma`` default to "auto" unless the solver's ``searched`` differs. No parameter may be

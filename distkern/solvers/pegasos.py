@@ -286,7 +286,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
     its block; the intercept is the regularised weight of a constant feature 1. The logistic loss adds an
     unregularised one: it starts at the log-odds and is shifted at the end, see
-    :func:`~distkern.solvers.offsets.offsets_of_scores`.
+    :func:`~distkern.solvers.targets.offsets_of_scores`.
     """
 
     lam: float = parameter(

@@ -19,7 +19,7 @@ from distkern.data.dataset import open_dataset
 from distkern.data.file_rows import FileRows
 from distkern.data.formats import _rows, csv
 from distkern.data.ingest import shard
-from distkern.data.preparation import Like
+from distkern.data.scaling import Like
 from distkern.data.spool import Spool
 from distkern.data.table import Table
 from distkern.estimators.newton import NewtonClassifier

@@ -10,7 +10,7 @@ from distkern.core.errors import InputError
 from distkern.core.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.runs.data import from_arrays

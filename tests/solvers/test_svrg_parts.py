@@ -16,7 +16,7 @@ from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.bases.linear import LinearBasis
 from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
