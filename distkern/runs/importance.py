@@ -25,8 +25,8 @@ from distkern.engine.events import EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.maths.bases.placed import AbstractPlacedBasis
-from distkern.maths.bases.routing import combining_cost
 from distkern.passes import Cost, Extent, Outline, Reduce
+from distkern.runs.applied import combining_cost
 from distkern.runs.dependence import ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.show.explanation import Dependence, Explanation, Importance
