@@ -52,7 +52,7 @@ def posed_problem(of: Any, data: Any, *, has_test: bool = False, searched: bool 
     """The solver of an estimator, which searches first if asked, and its problem, on a split or its rows."""
     recipe = _recipe(of)
     data = recipe.data_of(data) if hasattr(data, "dataset") else data
-    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    recipe = recipe.settled(data, has_test=has_test)
     found = recipe.pose(data, has_test=has_test)
     return recipe.searched(found) if searched else found.solver, found.problem
 
@@ -61,7 +61,7 @@ def outlines_of(of: Any, split: Any, *, has_test: bool) -> tuple[Any, Any, list[
     """The solver of a run, which searches what is open, its problem and the passes that its plan expects."""
     recipe = _recipe(of)
     data = recipe.data_of(split)
-    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    recipe = recipe.settled(data, has_test=has_test)
     posed = recipe.pose(data, has_test=has_test)
     solver = recipe.searched(posed)
     outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]

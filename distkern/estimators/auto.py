@@ -106,6 +106,7 @@ class ChoosingRecipe(Recipe):
     """
 
     own: Mapping[str, Any] = field(default_factory=dict)
+    chooses = True
 
     def check(self) -> None:
         """Refuse settings that no candidate has; :meth:`chosen_for` refuses the others."""

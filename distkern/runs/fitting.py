@@ -17,7 +17,7 @@ from distkern.data.store.places import Place
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, RunOutcome
 from distkern.engine.ending import Stopping
-from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, EventLog, Listener, steps_heard
+from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.maths.maps.mapping import RowMap
 from distkern.model.columns import Columns
@@ -55,8 +55,7 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
     with ExitStack() as stack:
         stack.enter_context(blas.single_threaded())
         events, executor = EventLog(place.listeners), place.executor
-        with steps_heard(events, CHOOSING, CHOOSING_ANNOUNCED):
-            recipe = recipe.seeded().chosen_for(given.data, has_test=given.has_test)
+        recipe = recipe.settled(given.data, place.listeners, has_test=given.has_test)
         data = shuffled(recipe, given.data, executor, stack, events)
         posed = recipe.pose(data, has_test=given.has_test)
         rows = rescaled(data, recipe.own_scale(data), recipe.settings.value("dtype"), executor)

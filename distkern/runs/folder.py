@@ -113,7 +113,7 @@ def check_resumption(recipe: Recipe, source: Split, folder: Place, *, test: Spli
     """
     recipe.check()
     data, has_test = recipe.data_of(source), test is not None
-    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    recipe = recipe.settled(data, has_test=has_test)
     identity = recipe.identity(data, recipe.pose(data, has_test=has_test))
     CheckpointFolder(folder / "checkpoints", identity).check()
     if (folder / "model.json").exists():

@@ -18,7 +18,7 @@ from distkern.data.store.atomic import explain_errors
 from distkern.data.store.places import Location, place_of
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
+from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
@@ -162,8 +162,7 @@ def within_limit(
     machine = executor.machine
     least = min(limit, machine.memory_limit or limit)
     choosing = recipe.choosing_bytes(data)
-    with steps_heard(EventLog(place.listeners), CHOOSING, CHOOSING_ANNOUNCED):
-        recipe = recipe.seeded().chosen_for(data, has_test=tests is not None)
+    recipe = recipe.settled(data, place.listeners, has_test=tests is not None)
     # as choices count it, which must not depend on what this process has imported
     limited = replace(machine, memory_limit=least, has_library=True)
     planned = _planned(limited, recipe, data, data.source, tests, limit, choosing)
@@ -189,7 +188,7 @@ def _planned(
     importances: bool = False,
 ) -> Plan:
     choosing = recipe.choosing_bytes(data) if choosing is None else choosing
-    recipe = recipe.seeded().chosen_for(data, has_test=test is not None)
+    recipe = recipe.settled(data, has_test=test is not None)
     posed = recipe.pose(data, has_test=test is not None)
     solver, problem = recipe.searched(posed), posed.problem
     extents = {"train": Extent.of(recipe.as_read(data, source), "planned")}
@@ -361,8 +360,7 @@ def train(
     # a plan and the run that follows choose once
     recipe = recipe.seeded()
     choosing = recipe.choosing_bytes(data := recipe.data_of(source))
-    with steps_heard(EventLog(listeners), CHOOSING, CHOOSING_ANNOUNCED):
-        recipe = recipe.chosen_for(data, has_test=test is not None)
+    recipe = recipe.settled(data, listeners, has_test=test is not None)
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
