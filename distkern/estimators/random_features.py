@@ -30,8 +30,8 @@ from distkern.maths.features.base import GAMMA, a_kernel
 from distkern.maths.features.random import SAMPLER
 from distkern.maths.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.maths.kernels.bandwidth import gamma_by_rule
-from distkern.model.columns import Columns
 from distkern.model.fields import fitted
+from distkern.model.parts import Columns
 from distkern.model.settings import Settings
 from distkern.runs.given import column_check, columns_of, columns_of_dataset, rows_for
 from distkern.solvers.hyperparameters import hyperparameters_of

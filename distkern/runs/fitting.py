@@ -20,15 +20,13 @@ from distkern.engine.ending import Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.maths.maps.mapping import RowMap
-from distkern.model.columns import Columns
-from distkern.model.further import SavedForUpdate
+from distkern.model.parts import Columns, History, SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.runs.data import TrainingData
 from distkern.runs.learned import GivenTraining
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.scaled import Rescaled, mapped, rescaled
 from distkern.runs.spooled import in_random_order
-from distkern.show.history import History
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractSource, is_dask
 from distkern.data.scaling import Preparation, Scaling
-from distkern.model.columns import Columns
+from distkern.model.parts import Columns
 from distkern.runs.refusals import explained, names_of, refuse_path
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked
 from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.core.types import AbstractSource, is_dask
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, partitions
-from distkern.model.columns import Columns
+from distkern.model.parts import Columns
 from distkern.runs.given import (
     column_check,
     columns_of,

@@ -22,11 +22,9 @@ from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
 from distkern.data.store.description import as_read, check_line, fingerprint
 from distkern.data.store.description import described as described_as
 from distkern.data.store.places import Location, Place, absolute, remove_tree
-from distkern.model.columns import Columns
-from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
+from distkern.model.parts import DESCRIPTION, FURTHER, OWN, Columns, History, StoredForUpdate
 from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
-from distkern.show.history import History
 
 #: attempts to read a model that others replace meanwhile
 _READINGS = 4
@@ -318,7 +316,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class SavedForUpdateFacts:
-    """Facts stored for updates, see :class:`~distkern.model.further.SavedForUpdate`."""
+    """Facts stored for updates, see :class:`~distkern.model.parts.SavedForUpdate`."""
 
     n_rows: int
     weight: float

@@ -24,7 +24,7 @@ from distkern.data.dataset import Dataset, Split
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
-from distkern.model.further import SavedForUpdate
+from distkern.model.parts import SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, Outline
 from distkern.runs.data import TrainingData, check_task, from_arrays, from_split
