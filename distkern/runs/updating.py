@@ -31,11 +31,10 @@ from distkern.runs.data import TrainingData, check_task, from_arrays, from_split
 from distkern.runs.drift import NEW_ROWS, drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split, evaluation_passes, future_evaluation
 from distkern.runs.fitting import RunPlace, model_of, run_solver, shuffled
-from distkern.runs.given import rows_for
+from distkern.runs.given import refuse_lazy, rows_for
 from distkern.runs.learned import codes_of_labels
 from distkern.runs.persistence import fingerprint_of
 from distkern.runs.recipe import Posed, Recipe
-from distkern.runs.refusals import refuse_lazy
 from distkern.runs.sources import JoinedRows, ScaledSource, itself, made_block
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 
