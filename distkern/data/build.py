@@ -28,7 +28,8 @@ from distkern.data.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.data.options import ShardOptions, Task
 from distkern.data.scaling import Like, Scaling
 from distkern.data.spool import Spool, in_field, in_order, shuffled
-from distkern.data.store.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
+from distkern.data.store.atomic import StagedFolder, write_text_atomic
+from distkern.data.store.places import disk_full, free_bytes
 from distkern.data.table import KnownRows, unknown_note
 from distkern.data.table_fit import TableFit, TablePiece, TableTargets
 from distkern.data.table_report import ColumnReport

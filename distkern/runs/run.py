@@ -14,8 +14,7 @@ from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.core.text import in_bytes
 from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
-from distkern.data.store.atomic import explain_errors
-from distkern.data.store.places import Location, place_of
+from distkern.data.store.places import Location, explain_errors, place_of
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener

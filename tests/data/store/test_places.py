@@ -15,13 +15,12 @@ import pytest
 from distkern.cli.main import main
 from distkern.core.errors import InputError, StoreError
 from distkern.core.urls import refuse_password
-from distkern.data.appending import append_text
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard
 from distkern.data.store import _file_systems, places
 from distkern.data.store.arrays import save_arrays
 from distkern.data.store.atomic import staged_folder, write_text_atomic
-from distkern.data.store.places import URLPlace, place_of
+from distkern.data.store.places import URLPlace, append_text, place_of
 from distkern.jobs.record import redact
 
 # -- a place
