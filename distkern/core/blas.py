@@ -53,14 +53,13 @@ def _reserve() -> None:
     :class:`MemoryBudgetError` without room for them.
     """
     global _reserved
-    if _reserved:
+    if _reserved or address_space() is None:
         return
-    if address_space() is not None:
-        require_address_space(1)
-        from scipy.linalg.lapack import dpotrf
+    require_address_space(1)
+    from scipy.linalg.lapack import dpotrf
 
-        square = np.eye(256)
-        dpotrf(square @ square)
+    square = np.eye(256)
+    dpotrf(square @ square)
     _reserved = True
 
 

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup as Html
 
 from distkern.core.text import PAGE_BEGINS
-from distkern.data.store.places import Location
 from distkern.show.style import ELEMENTS, FONT, STYLES, VARIABLES, Style
 from distkern.show.templates import TEMPLATES
+
+if TYPE_CHECKING:
+    from distkern.data.store.places import Location
 
 __all__ = ["Html"]
 

@@ -187,15 +187,6 @@ def test_a_missing_driver_is_named(monkeypatch):
         open_dataset("nosuch://b/k")
 
 
-def test_local_paths_need_no_driver():
-    code = (
-        "import sys, distkern.data.store.places as p; p.place_of('a').exists()\n"
-        "print(sorted({'fsspec', 's3fs', 'aiohttp'} & set(sys.modules)))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert run.stdout.strip() == "[]", run.stderr
-
-
 # -- when the store fails
 
 
