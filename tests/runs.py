@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from distkern.engine.drive import Driver
 from distkern.runs import evaluation, run, updating
 from distkern.runs.recipe import Recipe
 
@@ -21,6 +26,22 @@ def train(of: Any, source: Any, **how: Any) -> Any:
         return estimator_of(model)
     of._model = model
     return of
+
+
+@contextmanager
+def interrupted_after(name: str) -> Iterator[None]:
+    """Ctrl-C arrives in every run at the end of its passes of this name."""
+    execute = Driver._execute
+
+    def interrupted(self: Driver, step: Any) -> Any:
+        found = execute(self, step)
+        if step.name == name:
+            raise KeyboardInterrupt
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Driver, "_execute", interrupted)
+        yield
 
 
 def plan(of: Any, source: Any, **how: Any) -> run.Plan:

@@ -47,11 +47,6 @@ def test_tells_the_hyperparameters_of_one(name, capsys):
         assert known["help"]
 
 
-def test_an_unknown_one_is_refused_with_the_nearest_name(capsys):
-    assert main(["algorithms", "csvgr"]) == 2
-    assert "did you mean 'csvrg'?" in capsys.readouterr().err
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")

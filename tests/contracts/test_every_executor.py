@@ -24,7 +24,6 @@ from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Cost, Each, Extent, Reduce, Stream, Visit, whole_visits
 from distkern.passes.execution import Call
 from distkern.runs.scoring import predict_to
-from distkern.solvers.base import Problem
 from small import slow_but
 from toy import (
     BatchesSolver,
@@ -43,6 +42,7 @@ from toy import (
     scaled_sum,
     sum_scaled_by_first,
     take,
+    toy_problem,
     toy_rounds,
 )
 
@@ -259,7 +259,7 @@ def test_each_reads_the_blocks_of_lazy_graphs(executor, tmp_path):
     ids=["a run", "rounds", "batches"],
 )
 def test_the_same_bits_everywhere(executor, source, solver, state):
-    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
+    problem = toy_problem(source, seed=7)
     outcome = Driver({"train": source}, executor).run(solver, problem)
     with open_executor("synchronous") as one:
         alone = Driver({"train": source}, one).run(solver, problem)
@@ -269,7 +269,7 @@ def test_the_same_bits_everywhere(executor, source, solver, state):
 
 def test_runs_that_share_an_executor_have_the_same_bits(executor):
     source = ToySource()
-    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
+    problem = toy_problem(source, seed=7)
     given = executor.machine
     limited = replace(given, memory_limit=2**30)
     executor.machine = limited

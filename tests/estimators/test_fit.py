@@ -204,7 +204,6 @@ def test_no_model_and_newer_model_are_refused(binary, tmp_path):
 
 UNUSABLE = {
     CSVRGClassifier: [
-        ({"kernel": "rfb"}, "kernel"),
         ({"landmarks": "coverage", "diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
         ({"landmarks": "uniform", "diameter": 0.5, "n_landmarks": None}, "diameter=0.5 has no effect"),
         ({"kernel": "matern", "smoothness": 2.0}, "half integer"),
