@@ -19,7 +19,7 @@ def _recipe(of: Any) -> Recipe:
 
 def train(of: Any, source: Any, **how: Any) -> Any:
     """An estimator, fitted as ``distkern train`` does, or the estimator around what an update makes."""
-    from distkern.estimators.loading import estimator_of
+    from distkern.runs.algorithms import estimator_of
 
     model = run.train(_recipe(of), source, **how)
     if isinstance(of, Recipe):

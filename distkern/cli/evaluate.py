@@ -99,7 +99,7 @@ def evaluate(
       distkern evaluate m --data covtype.zarr --split both --html page.html
     """
     from distkern.data.table import unknown_note
-    from distkern.estimators.loading import load_model
+    from distkern.runs.algorithms import load_model
     from distkern.runs.given import unknown_columns
     from distkern.runs.run import evaluations
     from distkern.show.terminal import Terminal

@@ -437,7 +437,7 @@ def preparation_for(
     where = str(dataset.path)
     from distkern.data.table import are_alike
 
-    if not are_alike(table, dataset.table):
+    if table is not dataset.table and not are_alike(table, dataset.table):
         raise InputError(
             "encodes its columns differently from the training data",
             where=where,

@@ -25,6 +25,7 @@ from distkern.data.store.places import Location, Place, absolute, remove_tree
 from distkern.model.parts import DESCRIPTION, FURTHER, OWN, Columns, History, StoredForUpdate
 from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
+from distkern.runs.algorithms import algorithm
 
 #: attempts to read a model that others replace meanwhile
 _READINGS = 4
@@ -103,8 +104,6 @@ def read_model(path: Location) -> FittedModel:
 
 
 def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
-    from distkern.runs.algorithms import algorithm
-
     where = str(folder / "model.json")
     described = DESCRIPTION.read(ModelFacts, facts, where)
     kind = algorithm(described.algorithm)
@@ -140,8 +139,6 @@ def _restored(
     further: StoredForUpdate,
     where: str,
 ) -> FittedModel:
-    from distkern.runs.algorithms import algorithm
-
     params = dict(described.params)
     classes = None if described.classes is None else described.classes.array
     weights = params.get("class_weight")
@@ -235,8 +232,6 @@ def _columns(described: ModelFacts, estimator: str) -> Columns:
 
 def _cleaned(name: str, params: dict[str, Any], found: Mapping[str, Any]) -> Settings:
     """Return the settings of an algorithm's stored hyperparameters; ValueError if they are invalid."""
-    from distkern.runs.algorithms import algorithm
-
     kind = algorithm(name)
     assert kind is not None, "it is known"
     unknown = params.keys() - kind.hyperparameters.keys()

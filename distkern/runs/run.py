@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
+from distkern.core.errors import CorruptDataError, FencedError, MemoryBudgetError, StoreError
 from distkern.core.text import in_bytes
 from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
@@ -38,7 +38,7 @@ from distkern.runs.folder import (
     checkpointed_history,
     clear,
     farewell,
-    making_again,
+    go_back,
     tidy,
 )
 from distkern.runs.importance import ExplanationEffort, sampling
@@ -383,9 +383,13 @@ def train(
     try:
         with opened_executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
-            place = RunPlace(executor, heard, checkpoints)
+            place = RunPlace(executor, heard, checkpoints, resume)
             given = split_to_learn(recipe, source, test)
-            model = making_again(partial(_made, recipe, given, place), folder, resume, listeners)
+            try:
+                model = _made(recipe, given, place)
+            except CorruptDataError as error:
+                go_back(folder, error, listeners)
+                model = _made(recipe, given, replace(place, resume=True))
             if trained is not None:
                 model = trained(model, executor)
             if folder is not None:
@@ -403,8 +407,7 @@ def train(
     return model
 
 
-def _made(recipe: Recipe, given: GivenTraining, place: RunPlace, resume: bool) -> FittedModel:
-    place = replace(place, resume=resume)
+def _made(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
     return recipe.update(given.test, place) if isinstance(recipe, UpdateRecipe) else run(recipe, given, place)
 
 

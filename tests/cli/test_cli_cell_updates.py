@@ -9,7 +9,7 @@ import pytest
 from cell_problems import rows
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from runs import interrupted_after
 
 HERE = ("--scheduler", "synchronous")

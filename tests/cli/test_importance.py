@@ -19,9 +19,9 @@ from distkern.core.types import Block
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
-from distkern.estimators.loading import load_model
 from distkern.passes import Extent
 from distkern.runs import importance, run
+from distkern.runs.algorithms import load_model
 from distkern.runs.importance import ExplanationEffort, measured_importances
 from distkern.show.explanation import Explanation
 

@@ -21,9 +21,9 @@ from distkern.data.store.arrays import load_arrays, save_arrays
 from distkern.data.store.description import sealed
 from distkern.data.store.parts import ArrayParts
 from distkern.data.store.places import append_text
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.record import Record
+from distkern.runs.algorithms import load_model
 from distkern.runs.folder import check_folder
 
 

@@ -19,11 +19,11 @@ from distkern.data.dataset import open_dataset
 from distkern.data.ingest import add_columns, shard, write_dataset
 from distkern.data.store import _file_systems
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.estimators.loading import load_model
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record
 from distkern.passes import Machine
+from distkern.runs.algorithms import load_model
 from distkern.runs.scoring import predict_to
 from runs import evaluate
 from s3_runs import STAGES, lines, make, rows, run

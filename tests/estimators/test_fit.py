@@ -19,8 +19,7 @@ from distkern import (
 )
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
-from distkern.runs.algorithms import algorithms
+from distkern.runs.algorithms import algorithms, load_model
 from parts import parts_of
 
 

@@ -7,8 +7,8 @@ from distkern.data.ingest import write_dataset
 from distkern.data.store.parts import ArrayParts, SlicedParts
 from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
-from distkern.estimators.loading import load_model
 from distkern.model import cells
+from distkern.runs.algorithms import load_model
 from distkern.solvers._cells import layout
 from problems import waves
 from runs import interrupted_after, plan, train
