@@ -20,8 +20,7 @@ from distkern.data.collect import Collector, Form, Shape
 from distkern.data.dataset import TARGET_TYPES, Dataset
 from distkern.data.feature_major import FOLDER
 from distkern.data.formats._kinds import TableKinds
-from distkern.data.formats._meter import Meter
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, Meter
 from distkern.data.formats.base import CHUNK_BYTES, Indices, RawChunk
 from distkern.data.labels import LabelEncoder, lookalike_notes, quantity_note, rare_first_note
 from distkern.data.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry

@@ -15,8 +15,7 @@ from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import AbstractSource, Block
 from distkern.data.collect import SPARSE_DENSITY
 from distkern.data.formats._files import expand
-from distkern.data.formats._meter import metered
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, metered
 from distkern.data.formats.base import (
     CHUNK_BYTES,
     Indices,

@@ -22,8 +22,7 @@ from distkern.data.dataset import Dataset, open_dataset
 from distkern.data.feature_major import FOLDER
 from distkern.data.formats._files import expand
 from distkern.data.formats._kinds import TableKinds
-from distkern.data.formats._meter import metered
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, metered
 from distkern.data.formats.base import (
     Indices,
     RawChunk,
