@@ -1,4 +1,4 @@
-"""Parts of a fitted model: the columns that it was fitted on, the history of the fit, what updates need."""
+"""Parts of a fitted model: its columns, the history of the fit, and the values stored for updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with rows that scikit-learn refuses, with a remedy."""
+"""Messages with a remedy for rows that scikit-learn refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of files while they are read: the share that has been read, and notes for users."""
+"""Progress of reading files, and notes for users about them."""
 
 from __future__ import annotations
 
