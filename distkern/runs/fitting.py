@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from distkern.core import blas
 from distkern.data.spreads import Spreads
 from distkern.data.store.places import Place
-from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, RunOutcome
 from distkern.engine.ending import Stopping
 from distkern.engine.events import EventLog, Listener
@@ -66,14 +65,19 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
         sources = {"train": seen.source}
         if given.has_test:
             sources["test"] = seen.held_out(rows.held_out(given.test_rows(columns)))
-        driver = Driver(sources, executor, events)
-        outcome, parts = run_solver(recipe, posed, rows.data, driver, place)
+        driver = Driver(sources, executor, events, recipe.checkpoints(place.checkpoints, rows.data, posed))
+        how: dict[str, Any] = {
+            "take": recipe.kind.stored_fields,
+            "resume": place.resume,
+            "stopping": place.stopping,
+        }
+        outcome = driver.run(posed.run_by, posed.problem, **how)
         low, high = ranges_of(given.data, rows)
     source = given.data.source
     weight, prints = float(given.data.class_totals.sum()), (source.fingerprint,)
     saved = posed.run_by.further(outcome.state)
     further = SavedForUpdate(saved, source.n_rows, weight, prints, low, high)
-    return model_of(recipe, posed, outcome, parts, columns, data.classes, seen.map, further)
+    return model_of(recipe, posed, outcome, columns, data.classes, seen.map, further)
 
 
 def shuffled(
@@ -85,28 +89,10 @@ def shuffled(
     return in_random_order(data, executor, stack, events)
 
 
-def run_solver(
-    recipe: Recipe, posed: Posed, data: TrainingData, driver: Driver, place: RunPlace
-) -> tuple[RunOutcome, dict[str, Any]]:
-    """Return the solver's outcome, and the model fields that its tasks have stored."""
-    if place.stopping is not None:
-        place.stopping.check(posed.run_by)
-    if place.checkpoints is not None:
-        driver.checkpoints = CheckpointFolder(place.checkpoints, recipe.identity(data, posed))
-    parts: dict[str, Any] = {}
-
-    def take(state: Any, workplace: Any) -> None:
-        parts.update(recipe.kind.stored_fields(state, workplace))
-
-    how: dict[str, Any] = {"resume": place.resume, "stopping": place.stopping}
-    return driver.run(posed.run_by, posed.problem, take=take, **how), parts
-
-
 def model_of(
     recipe: Recipe,
     posed: Posed,
     outcome: RunOutcome,
-    parts: Mapping[str, Any],
     columns: Columns,
     classes: NDArray[Any],
     map: RowMap | None,
@@ -137,7 +123,7 @@ def model_of(
         further=further,
         chosen=chosen,
         **recipe.kind.of_state(settings, posed.solver, state),
-        **parts,
+        **outcome.taken,
     )
 
 

@@ -18,6 +18,8 @@ from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
 from distkern.data.feature_major import no_columns
 from distkern.data.scaling import Scaling
+from distkern.data.store.places import Place
+from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, EventLog, Listener, steps_heard
 from distkern.model.settings import ChosenBy, SavedAs, Settings
 from distkern.model.value import FittedModel, check_threshold
@@ -235,6 +237,10 @@ class Recipe(SavedAs):
         from distkern.choose.values import searched
 
         return searched(posed.solver, self.settings.searched, posed.problem)
+
+    def checkpoints(self, folder: Place | None, data: TrainingData, posed: Posed) -> CheckpointFolder | None:
+        """Return the checkpoints of a run in ``folder``, if there is one."""
+        return None if folder is None else CheckpointFolder(folder, self.identity(data, posed))
 
     def identity(self, data: TrainingData, posed: Posed) -> dict[str, Any]:
         """Return the facts that identify a run."""
