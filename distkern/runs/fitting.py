@@ -66,12 +66,13 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
         if given.has_test:
             sources["test"] = seen.held_out(rows.held_out(given.test_rows(columns)))
         driver = Driver(sources, executor, events, recipe.checkpoints(place.checkpoints, rows.data, posed))
-        how: dict[str, Any] = {
-            "take": recipe.kind.stored_fields,
-            "resume": place.resume,
-            "stopping": place.stopping,
-        }
-        outcome = driver.run(posed.run_by, posed.problem, **how)
+        outcome = driver.run(
+            posed.run_by,
+            posed.problem,
+            resume=place.resume,
+            take=recipe.kind.stored_fields,
+            stopping=place.stopping,
+        )
         low, high = ranges_of(given.data, rows)
     source = given.data.source
     weight, prints = float(given.data.class_totals.sum()), (source.fingerprint,)

@@ -128,12 +128,13 @@ class UpdateRecipe(Recipe):
             drift = drift_of(model, driver.measure(drift_pass(model, update_run.new, *known)), *known)
             before = errors_of(model, update_run, executor)
             driver = Driver(sources, executor, events, self.checkpoints(place.checkpoints, data, posed))
-            how: dict[str, Any] = {
-                "take": self.kind.stored_fields,
-                "resume": place.resume,
-                "stopping": place.stopping,
-            }
-            outcome = driver.run(posed.run_by, posed.problem, **how)
+            outcome = driver.run(
+                posed.run_by,
+                posed.problem,
+                resume=place.resume,
+                take=self.kind.stored_fields,
+                stopping=place.stopping,
+            )
             saved, counts = posed.solver.further(outcome.state), (update_run.n_rows, update_run.weight)
             further = SavedForUpdate(
                 saved, *counts, update_run.sources, *drift.widened, update_run.fingerprint
