@@ -304,6 +304,15 @@ class BatchesSolver(RoundsSolver):
         return RoundsState(shift, sums, state.stage + 1)
 
 
+def executor_of(request):
+    """The executor of two workers that the parameter of a fixture names."""
+    if request.param == "local":
+        yield request.getfixturevalue("local_workers")
+        return
+    with open_executor(request.param, workers=2) as opened:
+        yield opened
+
+
 def toy_problem(source, seed=3):
     return Problem(source.block_rows, 2, source.dtype, seed, n_outputs=1, has_test=False)
 

@@ -35,6 +35,7 @@ from toy import (
     add,
     bad_item,
     blas_threads,
+    executor_of,
     failing,
     first_column,
     norm_of_blocks,
@@ -54,11 +55,7 @@ pytestmark = pytest.mark.usefixtures("several_blas_threads")
 
 @pytest.fixture(scope="module", params=EVERY)
 def executor(request):
-    if request.param == "local":
-        yield request.getfixturevalue("local_workers")
-        return
-    with open_executor(request.param, workers=2) as opened:
-        yield opened
+    yield from executor_of(request)
 
 
 @contextmanager
