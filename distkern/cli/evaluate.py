@@ -201,7 +201,7 @@ def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
 
 def _named(figure: str, measured: Mapping[str, Evaluation]) -> str:
     """Return the name of a figure, with the class that it is about."""
-    from distkern.cli.tables import shortened
+    from distkern.core.text import shortened
 
     labels = next(iter(measured.values())).predicted
     about = f" of {shortened(str(labels[1]))}" if figure == "average_precision" and len(labels) == 2 else ""

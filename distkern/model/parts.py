@@ -62,6 +62,22 @@ class Columns:
     )
     is_of_frame: bool = False
 
+    @classmethod
+    def of_dataset(cls, estimator: str, dataset: Dataset) -> Columns:
+        """Return the columns of a data set."""
+        table, names = dataset.table, dataset.feature_names
+        if table is not None:
+            names = table.names if table.is_named else None
+        return cls(
+            estimator=estimator,
+            n_features_in=dataset.n_features if table is None else len(table.columns),
+            feature_names_in=None if names is None else np.asarray(names, dtype=object),
+            table=table,
+            target_name=dataset.target_name,
+            zero_based=bool(dataset.options.get("zero_based")),
+            scaling=dataset.scaling,
+        )
+
     @cached_property
     def width(self) -> int:
         return int(self.n_features_in) if self.table is None else self.table.n_features

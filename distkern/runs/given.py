@@ -211,22 +211,6 @@ def columns_of(estimator: str, X: Any, n_features: int) -> Columns:
     )
 
 
-def columns_of_dataset(estimator: str, dataset: Dataset) -> Columns:
-    """Return the columns of a data set."""
-    table, names = dataset.table, dataset.feature_names
-    if table is not None:
-        names = table.names if table.is_named else None
-    return Columns(
-        estimator=estimator,
-        n_features_in=dataset.n_features if table is None else len(table.columns),
-        feature_names_in=None if names is None else np.asarray(names, dtype=object),
-        table=table,
-        target_name=dataset.target_name,
-        zero_based=bool(dataset.options.get("zero_based")),
-        scaling=dataset.scaling,
-    )
-
-
 def unknown_columns(columns: Columns, dataset: Dataset) -> list[str]:
     """Return the columns of a data set that a model does not know and ignores."""
     names = dataset.feature_names if dataset.table is None else dataset.table.names

@@ -25,7 +25,6 @@ from distkern.model.parts import Columns
 from distkern.runs.given import (
     column_check,
     columns_of,
-    columns_of_dataset,
     is_mixed,
     names_of,
     refuse_path,
@@ -124,7 +123,7 @@ class GivenTraining:
 def split_to_learn(recipe: Recipe, split: Split, test: Any = None) -> GivenTraining:
     """Return a split of a data set as rows to learn from."""
     data = recipe.data_of(split)
-    return GivenTraining(data, columns_of_dataset(recipe.estimator, split.dataset), recipe.task, test)
+    return GivenTraining(data, Columns.of_dataset(recipe.estimator, split.dataset), recipe.task, test)
 
 
 def training_rows(
