@@ -272,8 +272,9 @@ def _exact(
             values += values_over_all_rows(kernel, [setting.ridge], train, held_out)
         else:
             values += solve(kernel, [1.0 / setting.ridge], train, held_out)
-    held_out = SampleRows.joined([fold.held_out for fold in folds])
-    return TriedMachine(replace(setting, size=size), held_out.losses(np.concatenate(values)))
+    parts = [fold.held_out for fold in folds]
+    losses = SampleRows.joined(parts).losses(np.concatenate(values), [part.n_rows for part in parts])
+    return TriedMachine(replace(setting, size=size), losses)
 
 
 def _mean_curvature(rows: SampleRows) -> float:

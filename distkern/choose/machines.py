@@ -97,13 +97,20 @@ class SampleRows:
     def n_rows(self) -> int:
         return len(self.features)
 
-    def losses(self, values: Array) -> Array:
-        """Return the log loss or squared error of each row or group, for predictions (n, k)."""
+    def losses(self, values: Array, n_rows: Sequence[int] = ()) -> Array:
+        """Return the log loss or squared error of each row or group, for predictions (n, k).
+
+        A group that is in several of the joined parts, which have ``n_rows`` rows, counts once in each.
+        """
         if self.codes is None:
             losses = np.asarray(self.weights * np.square(values - self.targets).sum(axis=1))
         else:
             losses = log_losses(values, self.codes, self.weights)
-        return by_group(losses, self.group_keys)
+        if self.group_keys is None:
+            return losses
+        ends = np.cumsum(n_rows)[:-1]
+        parts = zip(np.split(losses, ends), np.split(self.group_keys, ends), strict=True)
+        return np.concatenate([by_group(*part) for part in parts])
 
 
 @dataclass(frozen=True)

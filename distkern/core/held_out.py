@@ -1,6 +1,7 @@
 """Draw held-out rows: each class in proportion, and rows that belong together on one side.
 
-Rows belong together if they are in one group or, without groups, if they are equal (:func:`keys_of`).
+Rows belong together if they are in one group or, without groups, if they are equal (:func:`keys_of`). Where
+algorithms are compared, equal rows that are :func:`independent` observations are held out one by one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,44 @@ Keys = NDArray[np.uint64]
 #: numbers hashed at a time, and the memory for them
 _NUMBERS_AT_ONCE = 2**17
 STIRRED_BYTES = 8 * 2**20
+#: up to this many rows in memory, equal ones are merged
+MERGED_ROWS = 1024
+#: see :func:`independent`
+_LEAST_DIFFERENCE = 0.1
 
 
 def keys_of(block: Block) -> Keys:
     """Return keys (n_rows,), equal for rows that belong together: of groups, or else :func:`row_keys`."""
     return row_keys(block.features) if block.group_keys is None else block.group_keys
+
+
+def independent(keys: Keys, targets: NDArray[Any] | None, weights: NDArray[Any] | None) -> bool:
+    """Return whether equal rows are independent observations, so that a new row may equal a training row.
+
+    They are if they differ in their targets at least a tenth as often as rows of different keys, on average
+    over the sets of equal rows. Copies have the same target. Rows that stand for several, with weights or
+    among few rows, which are merged, never count as independent.
+
+    Parameters
+    ----------
+    keys, targets, weights : (n_rows,) as :func:`row_keys` and :class:`~distkern.core.types.Block` have them
+    """
+    if targets is None or len(keys) <= MERGED_ROWS or (weights is not None and np.ptp(weights) > 0):
+        return False
+    _, of_row, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    _, codes, counts = np.unique(targets, return_inverse=True, return_counts=True)
+    if len(sizes) == len(keys) or len(counts) == 1:
+        return False
+    pairs, alike = np.unique(of_row * len(counts) + codes, return_counts=True)
+    same = np.bincount(pairs // len(counts), weights=alike * (alike - 1.0), minlength=len(sizes))
+    several = sizes > 1
+    differ = 1 - (same / np.maximum(sizes * (sizes - 1.0), 1))[several].mean()
+    return bool(differ > _LEAST_DIFFERENCE * (1 - np.square(counts / len(keys)).sum()))
+
+
+def places_of(index: int, positions: NDArray[np.intp]) -> Keys:
+    """Return a key for each of some rows of a block by its position, which no other row has."""
+    return _mixed(positions.astype(np.uint64) + np.uint64(index) * np.uint64(2**32))
 
 
 def row_keys(rows: Rows) -> Keys:

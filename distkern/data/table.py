@@ -83,6 +83,11 @@ class Table(_StoredTable):
         return all(column.is_numeric for column in self.columns)
 
     @property
+    def has_means(self) -> bool:
+        """Whether some features are means of the targets of other training rows."""
+        return any(getattr(column, "has_means", False) for column in self.columns)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)

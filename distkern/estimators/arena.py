@@ -97,7 +97,7 @@ class Arena:
         classes, shares = None, None
         if len(data.classes):
             classes, shares = data.classes, data.class_totals / max(data.class_totals.sum(), 1.0)
-        sample = FoldedSample.of(data.source, classes, seed, shares)
+        sample = FoldedSample.of(data.source, classes, seed, shares, together=data.has_means)
         return cls(data, sample, seed, sizes, class_weights)
 
     @property

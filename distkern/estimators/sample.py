@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.held_out import Sides, keys_of
+from distkern.core.held_out import Sides, independent, keys_of, places_of
 from distkern.core.rng import Purpose, stream
 from distkern.core.scores import by_group, log_losses, row_log_losses
 from distkern.core.sparse import SparseRows
@@ -38,17 +38,25 @@ class FoldedSample:
     Attributes
     ----------
     rows : with class codes or real targets
-    folds : (n_rows,); rows of one group and equal rows share a fold
+    folds : (n_rows,); rows of one group and equal rows share a fold, unless ``apart``
     classes : labels of the codes; None for real targets
+    apart : whether equal rows are independent observations; then each row is a group, by its place
     """
 
     rows: Block
     folds: NDArray[np.intp]
     classes: NDArray[Any] | None
+    apart: bool
 
     @classmethod
     def of(
-        cls, source: AbstractSource, classes: NDArray[Any] | None, seed: int, shares: Array | None = None
+        cls,
+        source: AbstractSource,
+        classes: NDArray[Any] | None,
+        seed: int,
+        shares: Array | None = None,
+        *,
+        together: bool = False,
     ) -> FoldedSample:
         """Draw rows by the seed from blocks spread evenly over the source.
 
@@ -58,19 +66,30 @@ class FoldedSample:
         Parameters
         ----------
         shares : (n_classes,) share of each class in the rows; None for real targets
+        together : equal rows share a fold in any case
         """
         chosen = sorted({source.n_blocks * place // _MOST_BLOCKS for place in range(_MOST_BLOCKS)})
         n_available = sum(source.block_rows[index] for index in chosen)
         rates = drawn_shares(min(1.0, most_rows(source) / n_available), shares, n_available)
-        parts = [
-            _drawn(_block(source, index), rates, stream(seed, Purpose.SAMPLE, _TRIAL, index))
-            for index in chosen
-        ]
+        parts, places = [], []
+        for index in chosen:
+            block = _block(source, index)
+            drawn = _drawn(block, rates, stream(seed, Purpose.SAMPLE, _TRIAL, index))
+            parts.append(block.take(drawn))
+            places.append(places_of(index, drawn))
         rows = Block.joined(parts)
+        keys = keys_of(rows)
+        apart = not together and rows.group_keys is None
+        apart = apart and independent(keys, rows.targets, rows.weights)
+        if apart:
+            keys = np.concatenate(places)
+            rows = replace(rows, group_keys=keys)
+        if np.ptp(rates) > 1e-12 * rates.max():
+            weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+            rows = replace(rows, weights=weights * (rates.max() / rates[np.asarray(rows.targets)]))
         codes = None if classes is None else rows.targets
         cuts = tuple(number / _FOLDS for number in range(1, _FOLDS))
-        keys = keys_of(rows)
-        return cls(rows, Sides.of_few(cuts, seed, keys, codes).of(keys), classes)
+        return cls(rows, Sides.of_few(cuts, seed, keys, codes).of(keys), classes, apart)
 
     @property
     def n_train(self) -> int:
@@ -111,7 +130,7 @@ class FoldedSample:
             np.asarray(part.targets if self.classes is None else self.classes[part.targets])
             for part in (train_rows, held_out_rows)
         )
-        keys = train_rows.group_keys
+        keys = None if self.apart else train_rows.group_keys
         groups = keys if keys is not None and np.ptp(keys) > 0 else None
         model.fit(_array(train_rows), train_targets, sample_weight=train_rows.weights, groups=groups)
         weights, codes = held_out_rows.weights, np.asarray(held_out_rows.targets)
@@ -143,8 +162,9 @@ def neighbourhoods(
 
     The seed draws ``n_anchors`` from the sample; None: 3 to 12, so that about 24,000 rows lie near them. The
     neighbours of an anchor are the ``n_near`` rows at the smallest Euclidean distance, among up to ten
-    million rows of the source; 15 % of them are held out. No held-out row, no row of its group and no equal
-    row is a training row, neither here nor in the first pair of the sample.
+    million rows of the source; 15 % of them are held out. No held-out row, no row of its group and, unless
+    the sample keeps them apart, no equal row is a training row, neither here nor in the first pair of the
+    sample.
     """
     n_anchors = _n_anchors(n_near) if n_anchors is None else n_anchors
     anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
@@ -154,6 +174,8 @@ def neighbourhoods(
     near: list[list[tuple[Floats, Block]]] = [[] for _ in points]
     for index in _spread_blocks(source):
         block = _block(source, index)
+        if sample.apart:
+            block = replace(block, group_keys=places_of(index, np.arange(block.n_rows)))
         for of_point, distances in zip(near, _distances(block, points, mapping), strict=True):
             nearest = np.sort(np.argsort(distances, kind="stable")[:most])
             of_point.append((distances[nearest], block.take(nearest)))
@@ -232,18 +254,13 @@ def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:
     return np.asarray(drawn / counts)
 
 
-def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> Block:
-    """Draw a share of the rows of each class, with weights that compensate for unequal rates."""
+def _drawn(block: Block, rates: Array, generator: np.random.Generator) -> NDArray[np.intp]:
+    """Draw a share of the rows of each class; return their ascending positions."""
     order = generator.permutation(block.n_rows)
     codes = np.asarray(block.targets) if len(rates) > 1 else np.zeros(block.n_rows, dtype=np.intp)
     of_classes = [order[codes[order] == code] for code in range(len(rates))]
     drawn = [rows[: math.ceil(rate * len(rows))] for rate, rows in zip(rates, of_classes, strict=True)]
-    numbers = np.sort(np.concatenate(drawn))
-    part = block.take(numbers)
-    if np.ptp(rates) <= 1e-12 * rates.max():
-        return part
-    weights = np.ones(len(numbers)) if part.weights is None else part.weights
-    return replace(part, weights=weights * (rates.max() / rates[codes[numbers]]))
+    return np.sort(np.concatenate(drawn))
 
 
 def most_rows(source: AbstractSource) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.held_out import Keys, groups_of
+from distkern.core.held_out import MERGED_ROWS, Keys, groups_of
 from distkern.core.names import kind_of
 from distkern.core.sparse import Rows, SparseRows, converted, distinct
 from distkern.core.targets import refuse_one_group, refuse_unknown
@@ -20,8 +20,6 @@ from distkern.passes import Reduce
 from distkern.runs.sources import ArraySource
 from distkern.solvers.base import Problem
 
-#: up to this number of rows, equal ones are merged
-_FEW_ROWS = 1024
 _NO_CLASSES = np.empty(0)
 
 
@@ -36,6 +34,7 @@ class TrainingData:
     class_totals : (n_classes,) sum of the row weights of each class; (1,) over all rows for real targets
     class_largest : (n_classes,) largest row weight of each class; (1,) over all rows for real targets
     scaling : scaling of the stored features, also applied to rows that are predicted later
+    has_means : some features are means of the targets of training rows that are not equal to the row
     """
 
     source: AbstractSource
@@ -43,6 +42,7 @@ class TrainingData:
     class_totals: NDArray[np.float64]
     class_largest: NDArray[np.float64]
     scaling: Scaling | None = None
+    has_means: bool = False
 
     def mean_weight(self, class_weights: NDArray[np.float64] | None = None) -> float:
         """Return the mean weight of a row's loss: the row's weight times its class's, 1 if not given."""
@@ -105,7 +105,8 @@ def from_split(split: Split, task: str) -> TrainingData:
         totals = split.class_counts.astype(np.float64)
         largest = (totals > 0).astype(np.float64)
     classes = _NO_CLASSES if dataset.classes is None else dataset.classes
-    return TrainingData(split, classes, totals, largest, dataset.scaling)
+    has_means = dataset.table is not None and dataset.table.has_means
+    return TrainingData(split, classes, totals, largest, dataset.scaling, has_means)
 
 
 def from_arrays(
@@ -170,7 +171,7 @@ def merged(
 
     More than 1,024 rows are returned unchanged. Weights (n,) are None if all are 1.
     """
-    if len(features) > _FEW_ROWS:
+    if len(features) > MERGED_ROWS:
         return features, codes, weights, group_keys
     labels = codes if group_keys is None else codes * len(codes) + groups_of(group_keys)
     first, inverse = distinct(features, labels)

@@ -222,7 +222,7 @@ def training_rows(
         check_classification_targets(targets)
     data = from_arrays(features, targets, weights, task, groups)
     if frame is not None:
-        data = replace(data, scaling=frame.scaling)
+        data = replace(data, scaling=frame.scaling, has_means=frame.table.has_means)
         # columns without features are none of the model's
         names = None if columns.feature_names_in is None else np.asarray(frame.table.names, dtype=object)
         columns = replace(

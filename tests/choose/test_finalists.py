@@ -146,6 +146,26 @@ def test_exact_machines_that_are_significantly_worse_are_not_searched():
     assert {cost for _, *costs in solved for cost in costs} == {1.0}
 
 
+def test_a_group_in_several_folds_counts_once_in_each():
+    """Rows near several anchors are held out with each of them."""
+    three = folds(0.5)
+    keys = np.arange(200, dtype=np.uint64) // np.uint64(2)
+    for fold in three:
+        object.__setattr__(fold.held_out, "group_keys", keys)
+    setting = MachineSetting("exact", MapChoice("none"), GAUSSIAN, 1.0)
+    exact = finalists.exact_on(three, setting_of(setting), 300, None)
+    centred = finalists.over_centres(three, CENTRED, 400)
+    assert len(exact.losses) == len(centred.losses) == 300
+    for fold in three:
+        object.__setattr__(fold.held_out, "group_keys", None)
+    single = finalists.exact_on(three, setting_of(setting), 300, None)
+    np.testing.assert_allclose(exact.losses, single.losses.reshape(300, 2).mean(axis=1))
+
+
+def setting_of(setting):
+    return TriedMachine(setting, np.zeros(0))
+
+
 def test_folds_that_are_done_are_not_trained_again(monkeypatch):
     three = folds(0.5)
     candidate = finalists.over_centres(three[:2], CENTRED, 400)

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from distkern.core.errors import InputError
-from distkern.core.held_out import Sides, groups_of, parted, row_keys, stratified_order
+from distkern.core.held_out import Sides, groups_of, independent, parted, row_keys, stratified_order
 from distkern.core.scores import by_group, mean_difference
 from distkern.core.sparse import SparseRows
 from distkern.core.targets import keys_of_groups, keys_of_texts, refuse_one_group
@@ -139,3 +139,28 @@ def test_the_rows_of_a_group_count_as_one():
     same = by_group(np.tile(of_groups, 1000), keys_of_groups(np.tile(np.arange(30), 1000), 30_000))
     assert mean_difference(same, 0 * same)[1] == pytest.approx(of_groups.std() / np.sqrt(30))
     assert mean_difference(same[:1], np.zeros(1))[1] == np.inf
+
+
+@pytest.mark.parametrize("kind", ["classes", "real"])
+def test_equal_rows_are_independent_if_their_targets_differ(kind):
+    """A tenth of the difference of random rows is enough; a weight may stand for rows that were merged."""
+    generator = np.random.default_rng(0)
+    values = generator.integers(0, 400, 3000)
+    keys = row_keys(values[:, None].astype(float))
+    of_value = generator.random(400)
+
+    def targets(share):
+        """The target is that of the value, except for a share of the rows."""
+        other = generator.random(3000) < share
+        found = np.where(other, generator.random(3000), of_value[values])
+        return found if kind == "real" else (found > 0.5).astype(np.int32)
+
+    assert not independent(keys, targets(0.0), None)
+    assert not independent(keys, targets(0.02), None)
+    assert independent(keys, targets(0.15), None)
+    assert independent(keys, targets(1.0), np.full(3000, 2.0))
+    assert not independent(keys, targets(1.0), generator.integers(1, 3, 3000).astype(float))
+    assert not independent(keys[:1000], targets(1.0)[:1000], None)
+    assert not independent(row_keys(np.arange(3000.0)[:, None]), targets(1.0), None)
+    assert not independent(keys, None, None)
+    assert not independent(keys, np.zeros(3000), None)

@@ -15,7 +15,8 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.core.targets import keys_of_groups
 from distkern.core.types import Block
-from distkern.estimators.sample import FoldedSample
+from distkern.estimators.sample import FoldedSample, neighbourhoods
+from distkern.maths.maps.mapping import MapChoice, RowMap
 from distkern.runs.data import from_arrays
 from distkern.runs.sources import ArraySource
 from distkern.solvers._simba.messages import HoldOut
@@ -77,6 +78,37 @@ def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise):
     for learned, held_out in sample.parts():
         assert not set(sample.rows.group_keys[learned]) & set(sample.rows.group_keys[held_out])
     assert data.problem(1, False, 0).has_groups
+
+
+def test_the_sample_holds_equal_rows_out_one_by_one_if_they_are_independent():
+    generator = np.random.default_rng(0)
+    X = np.repeat(generator.normal(size=(400, 2)), 5, axis=0)
+
+    def sampled(y, **how):
+        data = from_arrays(X, y, None, "regression")
+        sample = FoldedSample.of(data.source, None, 0, **how)
+        return sample, {tuple(np.unique(sample.folds[rows])) for rows in np.arange(2000).reshape(400, 5)}
+
+    sample, folds = sampled(generator.normal(size=2000))
+    assert sample.apart
+    assert max(map(len, folds)) > 2
+    # near an anchor, no row of the training rows is held out, and copies of a row are on both sides
+    mapping = RowMap.fit(MapChoice("none"), X, X)
+    near = neighbourhoods(ArraySource(X, sample.rows.targets, None), sample, mapping, 500, 0, 3)
+    places = sample.rows.group_keys[next(sample.parts())[0]]
+    shared = 0
+    for train, held_out in near:
+        assert not set(held_out.group_keys) & (set(train.group_keys) | set(places))
+        shared += len(set(map(tuple, held_out.features)) & set(map(tuple, train.features)))
+    assert shared
+    for other, how in (
+        (np.repeat(generator.normal(size=400), 5), {}),
+        (sample.rows.targets, {"together": True}),
+    ):
+        sample, folds = sampled(other, **how)
+        assert not sample.apart
+        assert sample.rows.group_keys is None
+        assert set(map(len, folds)) == {1}
 
 
 def test_equal_rows_of_other_groups_are_not_merged():

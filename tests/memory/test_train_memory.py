@@ -24,14 +24,14 @@ if __name__ == "__main__":
 """
 TRAIN = """
 import json, sys
-import distkern as dk
-from distkern.core.processes import peak_resident_bytes
-from runs import plan, train
 peaks = {"worker": 0}
 def watch(event):
     if event.kind == "stage_finished":
         peaks["worker"] = max(peaks["worker"], event["metrics"]["worker_peak_rss_bytes"])
 if __name__ == "__main__":
+    import distkern as dk
+    from distkern.core.processes import peak_resident_bytes
+    from runs import plan, train
     data = dk.open_dataset(sys.argv[1])
     model = dk.CSVRGClassifier(n_landmarks=200, stages=1, landmarks="uniform", random_state=0)
     where = {"scheduler": "local", "workers": 2, "memory_limit": 304 * 2**20}
@@ -84,14 +84,8 @@ TWO, REAL = {"DSGDensityRatio"}, {"DSGGaussianProcessRegressor", "SDCARegressor"
 #: what is done, in a process of its own: prints the peaks that were planned and those that were there
 DO = """
 import json, sys
-import distkern as dk
-import distkern.runs.limits as limits
-import distkern.runs.run as runs
-from distkern.core.processes import peak_resident_bytes
-from distkern.runs.scoring import predict_to
 
 planned, peaks = {"driver": 0, "worker": 0}, {"worker": 0}
-fitted = runs.fitted
 
 def remember(*given):
     plans, used = fitted(*given)
@@ -103,7 +97,15 @@ def watch(event):
     if event.kind == "stage_finished":
         peaks["worker"] = max(peaks["worker"], event["metrics"]["worker_peak_rss_bytes"])
 
+# workers import this file too, and shall not import more than those of a job
 if __name__ == "__main__":
+    import distkern as dk
+    import distkern.runs.limits as limits
+    import distkern.runs.run as runs
+    from distkern.core.processes import peak_resident_bytes
+    from distkern.runs.scoring import predict_to
+
+    fitted = runs.fitted
     what, data, model, scheduler, settings = sys.argv[1:]
     runs.fitted = limits.fitted = remember
     workers = 1 if what == "alone" else 2
