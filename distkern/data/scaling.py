@@ -353,6 +353,8 @@ def _fitted(kind: ScalingKind, shift: NDArray[np.float64], spread: NDArray[np.fl
     return Scaling(kind, shift, factor)
 
 
+# -- preparation for a model
+
 #: message for numbers that would become infinite
 TOO_LARGE = "there are numbers too large for single precision"
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from distkern.show.page import PlotPage
 
 
+# -- columns
+
+
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """The columns that a model expects.
@@ -101,6 +104,8 @@ class Columns:
         return Like(*own, classes, task, from_zero=self.zero_based)
 
 
+# -- the history of a fit
+
 #: figures that ``repr`` shows if known
 _SHOWN = ("stage", "passes", "seconds", "objective", "train_error", "test_error", "model_size")
 
@@ -133,6 +138,8 @@ class History(list[dict[str, Any]]):
 
         return PlotPage("Stages", (stage_plots(self),) if self else (), f"{len(self)} stages")
 
+
+# -- values for updates
 
 DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
 #: prefix of these arrays in a model's folder

@@ -246,6 +246,8 @@ def figures_of_targets(state: Any) -> dict[str, float]:
     return figures
 
 
+# -- offsets of classes
+
 #: most scored rows, and most scores over all outputs
 _MOST_ROWS, _MOST_SCORES = 2**16, 2**20
 #: first index of the streams of drawn rows

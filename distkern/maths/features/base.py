@@ -1,4 +1,4 @@
-"""The base class of explicit features z(x), described before any row is read.
+"""The base class of explicit features z(x), described before any row is read, and the width of their kernel.
 
 To add a kind, write a file in this folder with a frozen dataclass that derives from :class:`AbstractFeatures`
 and has a ``name``. Its fields made by :func:`~distkern.core.parameters.parameter` become hyperparameters of
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from distkern.maths.kernels.bandwidth import Moments
     from distkern.maths.landmarks.base import RowLayout
     from distkern.passes import Cost, Outline, Pass, Reduce
+
+# -- the width of a kernel
 
 #: most bytes of the sample for "median"; a median of pairs needs no more
 _SAMPLE_BYTES = 16 * 2**20
@@ -150,6 +152,9 @@ def _moments_of(block: Block, _: None) -> Moments:
     from distkern.maths.kernels.bandwidth import moments
 
     return moments(block.features, block.weights)
+
+
+# -- features
 
 
 @dataclass(frozen=True)
