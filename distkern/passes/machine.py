@@ -97,10 +97,10 @@ MIB = 2**20
 #: measured), and the share of the dashboard's pages (Bokeh)
 WORKER_BASE_BYTES = 94 * MIB
 PAGES_BYTES = 17 * MIB
-#: resident bytes of a command's process (122 to 130 MiB measured), of the scheduler in it (14; with its pages
+#: resident bytes of a command's process (115 to 118 MiB measured), of the scheduler in it (14; with its pages
 #: 32), and of pandas, SciPy's statistics and scikit-learn's models, which commands load on use (109 measured,
 #: with a fit) and programs with scikit-learn at once (198 to 205 in total)
-DRIVER_BASE_BYTES = 140 * MIB
+DRIVER_BASE_BYTES = 124 * MIB
 SCHEDULER_BYTES = 15 * MIB
 LIBRARY_BYTES = 110 * MIB
 #: bytes of numba and compiled loops in the driver (50 MiB loaded, up to 110 while compiling), and in a

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from distkern.data.ingest import write_dataset
+from distkern.passes.machine import COMPILING_BYTES
 
 #: rows, columns, classes (0: real targets), share of numbers that are not zero
 DATA = {
@@ -20,9 +21,10 @@ DATA = {
     "text": (8000, 8000, 2, 0.01),
     "texts": (8000, 8000, 10, 0.01),
 }
-#: what a plan may say at most, in measured peaks: it lets one worker hold all blocks and results of a pass,
-#: and where a worker is smaller by the dashboard, that weighs more
-MOST = 1.5
+#: what a plan may say at most, in measured peaks, besides compiling, which a later run need not do: it lets
+#: one worker hold all blocks and results of a pass, and where a worker is smaller by the dashboard, that
+#: weighs more
+MOST = 1.55
 #: algorithm, data, scheduler, settings
 JOBS = [
     ("csvrg", "narrow", "local", "n_landmarks=256 stages=2"),
@@ -105,4 +107,4 @@ def test_peaks_are_below_the_plan_and_not_far_below(folder, number, page):
         peak, expected = measured[f"{who}_peak_rss_bytes"], planned[f"{who}_bytes"]
         print(f"{who} {expected / 2**20:.0f} / {peak / 2**20:.0f} = {expected / max(peak, 1):.2f}", end="  ")
         if peak:
-            assert peak <= expected <= MOST * peak
+            assert peak <= expected <= MOST * peak + COMPILING_BYTES * (algorithm == "cells")
