@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -348,6 +349,18 @@ def test_papers_that_are_cited_are_listed(repository):
         assert not missing, f"{path}: list {missing} in distkern/PAPERS.md"
         cited |= found
     assert known <= cited, "listed there and not cited"
+
+
+def test_programs_import_names_that_are_there(repository):
+    programs = [path for room in ("workflows", "cluster") for path in (repository / room).rglob("*.py")]
+    nodes = {path: ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in programs}
+    for path, found in nodes.items():
+        for node in found:
+            if isinstance(node, ast.ImportFrom) and within(str(node.module), "distkern"):
+                module = import_module(node.module)
+                for name in (alias.name for alias in node.names):
+                    there = hasattr(module, name) or find_spec(f"{node.module}.{name}") is not None
+                    assert there, f"{path}: {node.module} has no {name}"
 
 
 def test_files_are_short():
