@@ -241,7 +241,7 @@ def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(bucket, 
     with pytest.raises(StoreError, match="does not answer"):
         make(bucket / "d.zarr")
     road.hint()
-    with pytest.raises(InputError, match="unfinished"):
+    with pytest.raises(InputError, match="is not a finished data set"):
         open_dataset(bucket / "d.zarr")
     assert (bucket / "d.zarr").exists()
     assert make(bucket / "d.zarr").n_rows == 900
