@@ -75,12 +75,6 @@ def test_a_named_algorithm_is_fitted(algorithm, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
-def test_an_unknown_algorithm_is_refused():
-    X, y = rows()
-    with pytest.raises(InputError, match=r"algorithm.*'cell'.*did you mean 'cells'"):
-        KernelClassifier(algorithm="cell").fit(X, y)
-
-
 def curved(n_rows):
     """Two columns with noisy labels: positive rows, one in five, form a ring."""
     generator = np.random.default_rng(3)
