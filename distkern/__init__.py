@@ -17,7 +17,7 @@ _HOMES = {
     "InputError": "distkern.core.errors",
     "export": "distkern.model.export.onnx",
     "kernel_matrix": "distkern.maths.kernels",
-    "load_model": "distkern.estimators.loading",
+    "load_model": "distkern.runs.algorithms",
     "open_dataset": "distkern.data.dataset",
     "tune": "distkern.choose.tuning.tune",
     "write_dataset": "distkern.runs.writing",

@@ -25,9 +25,9 @@ from distkern.estimators.density_ratio import PermutationTest
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.kernels import AbstractKernel
 from distkern.maths.maps.mapping import RowMap
+from distkern.model.parts import History
 from distkern.model.value import FittedModel
 from distkern.show.explanation import Explanation
-from distkern.show.history import History
 from distkern.solvers._cells.choosing import Settled
 from distkern.solvers._cells.tree import Places
 from numpy.random import RandomState
@@ -880,7 +880,7 @@ class AVMClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -1091,7 +1091,7 @@ class CSVRGClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -1310,7 +1310,7 @@ class CellClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -1505,7 +1505,7 @@ class CellRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -1728,7 +1728,7 @@ class DSGClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -1991,7 +1991,7 @@ class DSGDensityRatio(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -2271,7 +2271,7 @@ class DSGGaussianProcessRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -2530,7 +2530,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -2804,7 +2804,7 @@ class DSGRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -3018,7 +3018,7 @@ class KernelClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -3160,7 +3160,7 @@ class KernelRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -3357,7 +3357,7 @@ class NORMAClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -3572,7 +3572,7 @@ class NORMARegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -3812,7 +3812,7 @@ class NewtonClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -4021,7 +4021,7 @@ class NewtonRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -4249,7 +4249,7 @@ class PegasosClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -4478,7 +4478,7 @@ class RBCDClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -4687,7 +4687,7 @@ class RBCDRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -5147,7 +5147,7 @@ class SBMDClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -5375,7 +5375,7 @@ class SBMDRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -5608,7 +5608,7 @@ class SDCAClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -5812,7 +5812,7 @@ class SDCARegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -6023,7 +6023,7 @@ class SIMBAClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -6253,7 +6253,7 @@ class SVRGClassifier(_Classifier):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.
@@ -6482,7 +6482,7 @@ class SVRGRegressor(_Regressor):
     n_iter_ : int
         Number of stages of the returned model.
     history_ : History
-        :class:`~distkern.show.history.History`, a list with a dict of figures for each stage.
+        :class:`~distkern.model.parts.History`, a list with a dict of figures for each stage.
     importances_ : Explanation or None
         :class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or
         None.

@@ -17,7 +17,7 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.maths.features import find_features
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss

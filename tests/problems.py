@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import reference
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss

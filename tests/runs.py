@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from distkern.engine.drive import Driver
 from distkern.runs import evaluation, run, updating
 from distkern.runs.recipe import Recipe
 
@@ -14,13 +19,29 @@ def _recipe(of: Any) -> Recipe:
 
 def train(of: Any, source: Any, **how: Any) -> Any:
     """An estimator, fitted as ``distkern train`` does, or the estimator around what an update makes."""
-    from distkern.estimators.loading import estimator_of
+    from distkern.runs.algorithms import estimator_of
 
     model = run.train(_recipe(of), source, **how)
     if isinstance(of, Recipe):
         return estimator_of(model)
     of._model = model
     return of
+
+
+@contextmanager
+def interrupted_after(name: str) -> Iterator[None]:
+    """Ctrl-C arrives in every run at the end of its passes of this name."""
+    execute = Driver._execute
+
+    def interrupted(self: Driver, step: Any) -> Any:
+        found = execute(self, step)
+        if step.name == name:
+            raise KeyboardInterrupt
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Driver, "_execute", interrupted)
+        yield
 
 
 def plan(of: Any, source: Any, **how: Any) -> run.Plan:
@@ -52,7 +73,7 @@ def posed_problem(of: Any, data: Any, *, has_test: bool = False, searched: bool 
     """The solver of an estimator, which searches first if asked, and its problem, on a split or its rows."""
     recipe = _recipe(of)
     data = recipe.data_of(data) if hasattr(data, "dataset") else data
-    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    recipe = recipe.settled(data, has_test=has_test)
     found = recipe.pose(data, has_test=has_test)
     return recipe.searched(found) if searched else found.solver, found.problem
 
@@ -61,7 +82,7 @@ def outlines_of(of: Any, split: Any, *, has_test: bool) -> tuple[Any, Any, list[
     """The solver of a run, which searches what is open, its problem and the passes that its plan expects."""
     recipe = _recipe(of)
     data = recipe.data_of(split)
-    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    recipe = recipe.settled(data, has_test=has_test)
     posed = recipe.pose(data, has_test=has_test)
     solver = recipe.searched(posed)
     outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]

@@ -12,8 +12,8 @@ import distkern
 from cluster_processes import wait_for
 from distkern.cli.job import Job, make_estimator
 from distkern.cli.main import main
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
+from distkern.runs.algorithms import load_model
 from distkern.solvers.base import SOLVERS
 from pages import GUIDE, Reader, blocks, commands, pages, parsed, write_examples
 

@@ -13,7 +13,7 @@ from cluster_processes import Processes, finish, settings_of, start_distkern, wa
 from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from problems import waves
 from runs import train
 

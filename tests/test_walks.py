@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from walks import SERVED, of_ours
+
 #: most calls of Parameter.clean, frames of ours on the deepest stack, and files of ours entered
 MOST = {
-    "fit": (20, 25, 66),
-    "predict, first": (5, 16, 23),
-    "predict, second": (0, 11, 16),
-    "evaluate": (5, 18, 41),
-    "train": (45, 31, 120),
+    "fit": (15, 21, 59),
+    "predict, first": (1, 15, 21),
+    "predict, second": (0, 11, 15),
+    "evaluate": (3, 15, 37),
+    "train": (32, 27, 106),
 }
 
 
@@ -28,11 +30,23 @@ def found():
     return json.loads(ran.stdout.splitlines()[-1])
 
 
-def test_a_service_imports_no_solver(found):
+@pytest.mark.parametrize("name", SERVED)
+def test_a_service_imports_no_solver(found, name):
     """A new process that loads a model and predicts a row."""
-    modules = found["service"]
-    assert [name for name in modules if name.split(".")[1:2] in (["solvers"], ["passes"], ["choose"])] == []
-    assert len(modules) <= 60
+    modules = found["service"][name]
+    for room in (
+        "solvers",
+        "passes",
+        "choose",
+        "engine",
+        "show",
+        "runs.fitting",
+        "runs.data",
+        "data.dataset",
+    ):
+        assert [one for one in modules if f"{one}.".startswith(f"distkern.{room}.")] == []
+    assert "dask" not in modules
+    assert len(of_ours(modules)) <= 56
 
 
 @pytest.mark.parametrize("walk", MOST)

@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from distkern.core.types import AbstractGroup, AbstractSource, Block, groups_of
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
 from distkern.passes import (
     AbstractFollower,
     AbstractResident,
@@ -25,7 +28,7 @@ from distkern.passes import (
 from distkern.passes.batches import BatchOrder
 from distkern.passes.execution import Keep
 from distkern.passes.stream import load_visit
-from distkern.solvers.base import AbstractSolver, Measures, Outline
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem
 
 
 class ToySource(AbstractSource):
@@ -299,6 +302,33 @@ class BatchesSolver(RoundsSolver):
             sums = sums + np.sum(parts, axis=0)
             shift = 1e-3 * abs(float(parts[0][0]) - float(parts[-1][0])) ** 0.5
         return RoundsState(shift, sums, state.stage + 1)
+
+
+def executor_of(request):
+    """The executor of two workers that the parameter of a fixture names."""
+    if request.param == "local":
+        yield request.getfixturevalue("local_workers")
+        return
+    with open_executor(request.param, workers=2) as opened:
+        yield opened
+
+
+def toy_problem(source, seed=3):
+    return Problem(source.block_rows, 2, source.dtype, seed, n_outputs=1, has_test=False)
+
+
+def run_toy(
+    source, solver, *, problem=None, folder=None, resume=False, listeners=(), scheduler="synchronous"
+):
+    """The outcome of a run of three workers."""
+    with open_executor(scheduler, workers=3) as executor:
+        driver = Driver({"train": source}, executor, EventLog(listeners), folder)
+        return driver.run(solver, problem or toy_problem(source), resume=resume)
+
+
+def same_sums(first, second):
+    np.testing.assert_array_equal(first.state.sums, second.state.sums)
+    assert first.state.shift == second.state.shift
 
 
 def take(visit, item):

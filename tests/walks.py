@@ -176,14 +176,18 @@ def walks(folder):
     return found
 
 
-def modules_of_service(folder):
-    """Modules of ours that a new process has imported once it has loaded a model and predicted a row."""
+#: algorithms whose models are served
+SERVED = ("CSVRGClassifier", "NewtonClassifier")
+
+
+def modules_of_service(folder, name):
+    """Modules that a new process has imported once it has loaded a model and predicted a row."""
     X, y = rows()
-    distkern.CSVRGClassifier(n_landmarks=32, random_state=0).fit(X, y).save(folder / "served")
+    getattr(distkern, name)(n_landmarks=32, random_state=0).fit(X, y).save(folder / name)
     code = (
         "import sys, json, distkern\n"
-        f"distkern.load_model({str(folder / 'served')!r}).predict([[0.0, 1.0]])\n"
-        "print(json.dumps(sorted(one for one in sys.modules if one.split('.')[0] == 'distkern')))"
+        f"distkern.load_model({str(folder / name)!r}).predict([[0.0, 1.0]])\n"
+        "print(json.dumps(sorted(sys.modules)))"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
@@ -191,10 +195,15 @@ def modules_of_service(folder):
     return json.loads(run.stdout)
 
 
+def of_ours(modules):
+    return [name for name in modules if name.partition(".")[0] == "distkern"]
+
+
 def main():
     assert os.environ.get("NUMBA_DISABLE_JIT") == "1", "compiled loops have no frames"
     with TemporaryDirectory() as folder:
-        found, service = walks(Path(folder)), modules_of_service(Path(folder))
+        found = walks(Path(folder))
+        service = {name: modules_of_service(Path(folder), name) for name in SERVED}
         if sys.argv[1:] == ["--json"]:
             facts = {
                 name: {
@@ -213,10 +222,11 @@ def main():
         print(
             f"{name:16} {len(one.files):6} {len(one.functions):10} {one.depth:6} {one.cleaned:6} {climbs:>7}"
         )
-    print(f"load_model and a row: {len(service)} modules")
+    for name, modules in service.items():
+        print(f"load_model and a row, {name}: {len(of_ours(modules))} modules")
     for name in sys.argv[1:]:
-        if name == "service":
-            print(*service, sep="\n")
+        if name in service:
+            print(*of_ours(service[name]), sep="\n")
             continue
         one = found[name]
         print(f"\n{name}\n", *sorted(one.files), "", *one.deepest, "", sep="\n")

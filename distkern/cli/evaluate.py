@@ -99,7 +99,7 @@ def evaluate(
       distkern evaluate m --data covtype.zarr --split both --html page.html
     """
     from distkern.data.table import unknown_note
-    from distkern.estimators.loading import load_model
+    from distkern.runs.algorithms import load_model
     from distkern.runs.given import unknown_columns
     from distkern.runs.run import evaluations
     from distkern.show.terminal import Terminal
@@ -201,7 +201,7 @@ def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
 
 def _named(figure: str, measured: Mapping[str, Evaluation]) -> str:
     """Return the name of a figure, with the class that it is about."""
-    from distkern.cli.tables import shortened
+    from distkern.core.text import shortened
 
     labels = next(iter(measured.values())).predicted
     about = f" of {shortened(str(labels[1]))}" if figure == "average_precision" and len(labels) == 2 else ""

@@ -109,7 +109,7 @@ def _dataset(path: Place) -> PathDescription:
 def _model(path: Place) -> PathDescription:
     from distkern.cli.facts import hyperparameters, shorten
     from distkern.core.text import in_error, in_percent
-    from distkern.estimators.loading import load_model
+    from distkern.runs.algorithms import load_model
     from distkern.show.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.show.style import short_number
 

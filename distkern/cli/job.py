@@ -27,6 +27,7 @@ from distkern.data.store.places import Place, place_of
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset
+    from distkern.runs.recipe import Recipe
 
 #: algorithms without kernels of rows or without targets, which have no learned metric
 _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
@@ -289,13 +290,25 @@ def _explain(error: ValidationError | InputError, where: str, given: Mapping[str
 
 
 def make_estimator(job: Job) -> Any:
-    """Return the unfitted estimator of a job.
+    """Return the unfitted estimator of a job; raises as :func:`make_recipe`."""
+    estimator = _unchecked(job)
+    _checked(job, estimator)
+    return estimator
+
+
+def make_recipe(job: Job) -> Recipe:
+    """Return the recipe of a job.
 
     Raises
     ------
     InputError
         For an unknown algorithm or hyperparameter (with the nearest known name), or a value out of range.
     """
+    return _checked(job, _unchecked(job))
+
+
+def _unchecked(job: Job) -> Any:
+    """Return the estimator of a job; refuse unknown names."""
     _refuse_unknown_names(job)
     estimator_type = _estimator_type(job)
     parameters = estimator_type.hyperparameters
@@ -316,13 +329,19 @@ def make_estimator(job: Job) -> Any:
         }
     if "memory_limit" in parameters:
         params = {"memory_limit": job.memory_limit, **params}
-    estimator = estimator_type(**params, random_state=job.seed)
+    return estimator_type(**params, random_state=job.seed)
+
+
+def _checked(job: Job, estimator: Any) -> Recipe:
+    """Return the recipe of an estimator; refuse values out of range."""
     try:
-        estimator.check_parameters()
+        recipe: Recipe = estimator.recipe()
+        recipe.check()
     except InputError as error:
-        where = job.place(str(error.where)) if error.where in parameters else "--set or [params]"
+        is_own = error.where in estimator.hyperparameters
+        where = job.place(str(error.where)) if is_own else "--set or [params]"
         raise InputError(error.what, where=where, hint=error.hint) from None
-    return estimator
+    return recipe
 
 
 def _estimator_type(job: Job) -> type[Any]:
@@ -341,23 +360,23 @@ def _estimator_type(job: Job) -> type[Any]:
     return found
 
 
-def prepare(job: Job) -> tuple[Any, Dataset]:
-    """Return the unfitted estimator of a job and its data set.
+def prepare(job: Job) -> tuple[Recipe, Dataset]:
+    """Return the recipe of a job and its data set.
 
     Raises
     ------
     InputError
-        As :func:`make_estimator`; if the data set cannot be opened or is for another task.
+        As :func:`make_recipe`; if the data set cannot be opened or is for another task.
     """
     from distkern.data.dataset import open_dataset
 
     dataset = open_dataset(job.data)
-    estimator = make_estimator(job)
+    recipe = make_recipe(job)
 
     from distkern.runs.data import check_task
 
-    check_task(dataset, estimator.task)
-    return estimator, dataset
+    check_task(dataset, recipe.task)
+    return recipe, dataset
 
 
 def placed(job: Job, dataset: Dataset, dashboard: bool | None) -> Job:

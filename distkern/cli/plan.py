@@ -35,13 +35,13 @@ def plan(
     from distkern.core.errors import MemoryBudgetError
 
     job = resolve_job(job_file, flags, settings)
-    estimator, dataset = prepare(job)
+    recipe, dataset = prepare(job)
     job = placed(job, dataset, dashboard)
 
     from distkern.runs.run import plan as plan_run
 
     planned = plan_run(
-        estimator.recipe(),
+        recipe,
         dataset.train,
         test=dataset.test,
         scheduler=job.scheduler,

@@ -66,7 +66,7 @@ def predict(
     """
     from distkern.data.formats.base import FileForm
     from distkern.data.table import unknown_note
-    from distkern.estimators.loading import load_model
+    from distkern.runs.algorithms import load_model
     from distkern.runs.given import unknown_columns
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
     from distkern.show.terminal import Terminal

@@ -64,8 +64,8 @@ def _by_target(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 def _show(found: list[dict[str, Any]], by_score: bool) -> None:
     """Print the runs of one target, the best first."""
-    from distkern.cli.tables import by_parts, console, fitting, shortened, table, wrapped
-    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time
+    from distkern.cli.tables import by_parts, console, fitting, table, wrapped
+    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time, shortened
 
     names = {error_name(run) for run in found}
     error = names.pop() if len(names) == 1 else "error"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from distkern.cli import options
 from distkern.core import interrupts
 from distkern.core.errors import InputError, Problems, invalid_value
 from distkern.core.names import plain_labels, written
-from distkern.core.text import in_bytes, in_time
+from distkern.core.text import in_bytes, in_time, shortened
 from distkern.data.options import IMPUTE
 from distkern.data.scaling import KINDS
 from distkern.data.store.places import Place, size_of_tree
@@ -24,7 +24,7 @@ from distkern.show.style import short_number
 if TYPE_CHECKING:
     from distkern.data.build import Progress
     from distkern.data.dataset import Dataset, Split
-    from distkern.data.preparation import Like
+    from distkern.data.scaling import Like
     from distkern.data.table_report import ColumnReport
     from distkern.show.terminal import Terminal
 
@@ -297,7 +297,7 @@ def _like(path: str) -> Like:
     """Return the encoding of a data set's rows or of a model's training rows."""
     from distkern.data.dataset import open_dataset
     from distkern.data.ingest import is_dataset
-    from distkern.data.preparation import Like
+    from distkern.data.scaling import Like
     from distkern.runs.persistence import read_model
 
     if is_dataset(path):
@@ -418,16 +418,16 @@ def rows_of_classes(labels: Sequence[Any], counts: Mapping[str, Sequence[int]]) 
 
 
 def _print_classes(classes: Sequence[Mapping[str, Any]], n_classes: int) -> None:
-    from distkern.cli.tables import console, shortened, table
+    from distkern.cli.tables import console, table
 
     names = [name for name in classes[0] if name != "label"]
-    rows = [[_seen(one["label"], shortened), *(f"{one[name]:,}" for name in names)] for one in classes]
+    rows = [[_seen(one["label"]), *(f"{one[name]:,}" for name in names)] for one in classes]
     if n_classes > len(classes):
         rows.insert(len(classes) // 2, [f"{n_classes - len(classes):,} more", *("..." for _ in names)])
     console().print(table(("class", *(f"{name} rows" for name in names)), rows))
 
 
-def _seen(label: Any, shortened: Callable[[str], str]) -> str:
+def _seen(label: Any) -> str:
     """Return a label, in quotation marks if it begins or ends with a blank."""
     text = written(label)
     return shortened(text if text == text.strip() else repr(text))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.folder import JobFolder
     from distkern.jobs.record import Record
+    from distkern.runs.recipe import Recipe
 
 
 @click.command(cls=options.JobCommand)
@@ -84,10 +85,10 @@ def submit(
     # another machine has another working folder
     update = {"data": str(absolute(job.data)), "out": str(absolute(job.model_folder))}
     job = job.model_copy(update=update)
-    estimator, dataset = prepare(job)
+    recipe, dataset = prepare(job)
     folder = JobFolder(job.model_folder)
     try:
-        kind = _checked_search(job, dataset) if job.search else _checked_run(job, estimator, dataset, resume)
+        kind = _checked_search(job, dataset) if job.search else _checked_run(job, recipe, dataset, resume)
     except InputError:
         # a folder in use has a better message
         folder.refuse_if_driven()
@@ -104,13 +105,13 @@ def submit(
             raise DistkernError(ending(folder, state))
 
 
-def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> str:
+def _checked_run(job: Job, recipe: Recipe, dataset: Dataset, resume: bool) -> str:
     """Check that the model's folder can be written; return a description of the job."""
     from distkern.runs.folder import check_folder, check_resumption
 
     check_folder(job.model_folder, resume)
     if resume:
-        check_resumption(estimator.recipe(), dataset.train, job.model_folder, test=dataset.test)
+        check_resumption(recipe, dataset.train, job.model_folder, test=dataset.test)
     return job.algorithm
 
 

@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from distkern.core.text import broken
+from distkern.core.text import broken, shortened
 from distkern.data.table_report import ColumnReport
 
 #: control characters -> their escapes: unescaped they move the cursor or colour the text
 _CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(10), *range(11, 32), *range(127, 160))}
 #: characters of a line
 WIDTH = 80
-#: columns up to which all are listed, and characters of a name
-_MOST_COLUMNS, _LONGEST = 60, 24
+#: columns up to which all are listed
+_MOST_COLUMNS = 60
 
 
 def literal(text: str) -> Text:
@@ -106,11 +106,6 @@ def note_line(note: str, word: str = "note") -> str:
 def wrapped(text: str) -> str:
     """Wrap a line between words at 80 characters, on a terminal."""
     return broken(text, WIDTH) if sys.stdout.isatty() else text
-
-
-def shortened(name: str) -> str:
-    """Return the name of a column or class, shortened if it is long."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def column_table(columns: Sequence[ColumnReport]) -> Table:

@@ -73,8 +73,7 @@ def train(
     job = resolve_job(job_file, flags, settings)
     if job.search is not None:
         click.echo("note: the table [search] is for `distkern tune`; training with [params]", err=True)
-    estimator, dataset = prepare(job)
-    recipe = estimator.recipe()
+    recipe, dataset = prepare(job)
     job = placed(job, dataset, dashboard)
 
     from distkern.cli.facts import memory_line
@@ -137,7 +136,7 @@ def run_job(
         If the job names no folder for the model, or a dashboard is impossible.
     """
     from distkern.cli.facts import run_facts, worth_sections
-    from distkern.cli.job import make_estimator
+    from distkern.cli.job import make_recipe
     from distkern.runs.run import train as train_model
     from distkern.show.clock import Clock
     from distkern.show.metrics import read
@@ -152,7 +151,7 @@ def run_job(
     evaluations = {} if evaluations is None else evaluations
     folder = job.model_folder
     served = has_dashboard(job, dashboard)
-    recipe = make_estimator(job).recipe() if recipe is None else recipe
+    recipe = make_recipe(job) if recipe is None else recipe
     recorder = PassRecorder()
     clock = Clock(options.began())
     heard: tuple[Listener, ...] = (*listeners, recorder, clock)

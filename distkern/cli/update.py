@@ -201,8 +201,8 @@ def _job(recipe: UpdateRecipe, data: Any, out: Place, dashboard: bool | None, wh
 def _print(update: dict[str, Any]) -> None:
     """Print drift and errors of an update."""
     from distkern.cli.facts import update_facts
-    from distkern.cli.tables import console, note_line, shortened, table
-    from distkern.core.text import in_percent
+    from distkern.cli.tables import console, note_line, table
+    from distkern.core.text import in_percent, shortened
     from distkern.show.style import short_number
 
     facts, drift = update_facts(update), update["drift"]

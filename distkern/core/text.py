@@ -10,6 +10,8 @@ from typing import Any
 
 #: the "error" in lines of metrics for regression; other errors are shares of rows
 SQUARED = "mean squared error"
+#: characters of a name
+_LONGEST = 24
 #: the exponent of a number with Python's padding to two digits
 _EXPONENT = re.compile(r"e\+?(-?)0*(?=\d)")
 
@@ -25,6 +27,11 @@ def broken(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def shortened(name: str) -> str:
+    """Return the name of a column or class, shortened if it is long."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def in_bytes(size: float) -> str:

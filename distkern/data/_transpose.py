@@ -17,8 +17,8 @@ from distkern.data.feature_major import FILE, ColumnsManifest, GroupEntry
 from distkern.data.manifest import ShardEntry
 from distkern.data.spool import ParkedFile
 from distkern.data.store._zarr import RowsWriter, create_group
-from distkern.data.store.atomic import disk_full, free_bytes, write_text_atomic
-from distkern.data.store.places import Place
+from distkern.data.store.atomic import write_text_atomic
+from distkern.data.store.places import Place, disk_full, free_bytes
 from distkern.data.writer import write_sparse
 
 #: an entry of sparse rows

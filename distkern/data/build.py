@@ -21,16 +21,15 @@ from distkern.data.collect import Collector, Form, Shape
 from distkern.data.dataset import TARGET_TYPES, Dataset
 from distkern.data.feature_major import FOLDER
 from distkern.data.formats._kinds import TableKinds
-from distkern.data.formats._meter import Meter
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, Meter
 from distkern.data.formats.base import CHUNK_BYTES, Indices, RawChunk
 from distkern.data.labels import LabelEncoder, lookalike_notes, names_note, quantity_note, rare_first_note
 from distkern.data.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.data.options import ShardOptions, Task
-from distkern.data.preparation import Like
-from distkern.data.scaling import Scaling
+from distkern.data.scaling import Like, Scaling
 from distkern.data.spool import Spool, in_field, in_order, shuffled
-from distkern.data.store.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
+from distkern.data.store.atomic import StagedFolder, write_text_atomic
+from distkern.data.store.places import disk_full, free_bytes
 from distkern.data.table import KnownRows, unknown_note
 from distkern.data.table_fit import TableFit, TablePiece, TableTargets, equal_rows_are_independent
 from distkern.data.table_report import ColumnReport

@@ -15,8 +15,7 @@ from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import AbstractSource, Block
 from distkern.data.collect import SPARSE_DENSITY
 from distkern.data.formats._files import expand
-from distkern.data.formats._meter import metered
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, metered
 from distkern.data.formats.base import (
     CHUNK_BYTES,
     Indices,
@@ -26,8 +25,7 @@ from distkern.data.formats.base import (
     refuse_untaken,
     rows_of,
 )
-from distkern.data.preparation import Like
-from distkern.data.scaling import SPARSE_KINDS
+from distkern.data.scaling import SPARSE_KINDS, Like
 from distkern.data.shuffled import ParkedBlockReader, park_block
 from distkern.data.store.arrays import load_arrays, save_arrays
 from distkern.data.store.atomic import flushed

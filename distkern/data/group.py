@@ -23,7 +23,7 @@ from distkern.core.types import AbstractGroup, Block, Floats, Indices
 from distkern.core.urls import is_url
 from distkern.data.feature_major import GroupEntry, make_again, no_columns
 from distkern.data.shard_reader import ShardReader
-from distkern.data.store import chunks
+from distkern.data.store.arrays import CRC_BYTES, crc32c, damaged
 from distkern.data.store.places import URLPlace, place_of, read_range, size_of_file
 
 _VERIFIED_AT_ONCE = 2**20
@@ -149,7 +149,7 @@ class _StoredRows:
             ends = self._files.read(files[-1], np.int64, first, stop - first + 1)
             start, size = int(ends[0]), int(ends[-1] - ends[0])
             if start < 0 or (np.diff(ends) < 0).any():
-                raise chunks.damaged("sparse rows that overlap", files[-1][0])
+                raise damaged("sparse rows that overlap", files[-1][0])
             lengths.append(np.diff(ends))
             if size:
                 data.append(self._files.read(files[0], np.float32, start, size))
@@ -163,7 +163,7 @@ class _StoredRows:
         try:
             return rows.checked()
         except ValueError as error:
-            raise chunks.damaged(str(error), self._readers[0].path) from None
+            raise damaged(str(error), self._readers[0].path) from None
 
     def _located(self, positions: Indices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the shard of each row, and its position there."""
@@ -211,7 +211,7 @@ class _OpenFile:
             # one call returns at most 2 GiB
             got = os.preadv(self._descriptor, [view[done:]], offset + done)
             if not got:
-                raise chunks.damaged(f"the file ends before byte {offset + len(view):,}", self.path)
+                raise damaged(f"the file ends before byte {offset + len(view):,}", self.path)
             done += got
 
     def __del__(self) -> None:
@@ -272,9 +272,9 @@ class _CheckedFiles:
                 self._checked[path] = opened.identity
             opened.read_into(out, offset)
         except (FileNotFoundError, NotADirectoryError):
-            raise chunks.damaged("the file is missing", path) from None
+            raise damaged("the file is missing", path) from None
         except OSError as error:
-            raise chunks.damaged(f"the file cannot be read ({error.strerror})", path) from error
+            raise damaged(f"the file cannot be read ({error.strerror})", path) from error
 
     def _of_object(self, url: str, out: NDArray[np.uint8], offset: int) -> None:
         stop = offset + len(out)
@@ -285,7 +285,7 @@ class _CheckedFiles:
             windows = b"".join(self._window(url, number) for number in range(first, last + 1))
             content = windows[offset - first * _WINDOW_BYTES : stop - first * _WINDOW_BYTES]
         if len(content) < len(out):
-            raise chunks.damaged(f"the file ends before byte {stop:,}", url)
+            raise damaged(f"the file ends before byte {stop:,}", url)
         out[...] = np.frombuffer(content, dtype=np.uint8)
 
 
@@ -297,15 +297,15 @@ def _check(file: ChunkFile, found_size: int, read: Callable[[NDArray[np.uint8], 
     """Compare a file with its size and checksum; ``read`` fills an array with the bytes at a position."""
     path, size, checksum = file
     if found_size != size:
-        raise chunks.damaged(f"the chunk has {found_size:,} bytes instead of {size:,}", path)
-    end, last = size - chunks.CRC_BYTES, np.empty(chunks.CRC_BYTES, dtype=np.uint8)
+        raise damaged(f"the chunk has {found_size:,} bytes instead of {size:,}", path)
+    end, last = size - CRC_BYTES, np.empty(CRC_BYTES, dtype=np.uint8)
     read(last, end)
     if int.from_bytes(last.tobytes(), "little") != checksum:
-        raise chunks.damaged("the chunk is not the one that was written", path)
+        raise damaged("the chunk is not the one that was written", path)
     found, buffer = 0, np.empty(min(_VERIFIED_AT_ONCE, end), dtype=np.uint8)
     for start in range(0, end, _VERIFIED_AT_ONCE):
         piece = buffer[: end - start]
         read(piece, start)
-        found = chunks.crc32c(piece, found)
+        found = crc32c(piece, found)
     if found != checksum:
-        raise chunks.damaged("the stored values are damaged (their checksum is wrong)", path)
+        raise damaged("the stored values are damaged (their checksum is wrong)", path)

@@ -22,8 +22,7 @@ from distkern.data.dataset import Dataset, open_dataset
 from distkern.data.feature_major import FOLDER
 from distkern.data.formats._files import expand
 from distkern.data.formats._kinds import TableKinds
-from distkern.data.formats._meter import metered
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, metered
 from distkern.data.formats.base import (
     Indices,
     RawChunk,
@@ -36,7 +35,7 @@ from distkern.data.formats.base import (
 )
 from distkern.data.manifest import FILE, read_manifest
 from distkern.data.options import ShardOptions, Task
-from distkern.data.preparation import Like
+from distkern.data.scaling import Like
 from distkern.data.store.atomic import is_empty_folder, is_left_over, staged_folder, temporary_folder
 from distkern.data.store.places import Location, Place, URLPlace, place_of, resolved
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.names import label_texts, plain_labels
-from distkern.data.store.atomic import StagedFolder, explain_errors, staged_folder
+from distkern.data.store.atomic import StagedFolder, staged_folder
 from distkern.data.store.parts import SharedFolder
-from distkern.data.store.places import Place, read_file
+from distkern.data.store.places import Place, explain_errors, read_file
 
 _TEXT_CHUNK = 2**20
 #: rows to convert to text at a time, as Python's numbers take ten times the memory of an array's

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import Block
 from distkern.data.manifest import SOURCE_ROWS, ShardEntry
-from distkern.data.store import chunks
+from distkern.data.store.arrays import CRC_BYTES, chunk_key, damaged
 from distkern.data.store.places import Place, place_of
 
 #: types of the arrays besides features and targets
@@ -55,7 +55,7 @@ class ShardReader:
         if name == "targets" and self.entry.class_counts is not None:
             n_classes = len(self.entry.class_counts)
             if not (found.min() >= 0 and found.max() < n_classes):
-                raise chunks.damaged(f"class codes outside 0 to {n_classes - 1}", self._folder / name)
+                raise damaged(f"class codes outside 0 to {n_classes - 1}", self._folder / name)
         return found
 
     def targets(self) -> NDArray[Any] | None:
@@ -83,12 +83,12 @@ class ShardReader:
         """
         folder, checksums = self._folder / "features", self.entry.features_crc32c
         if isinstance(checksums, int):
-            size = 4 * self.rows_per_shard * self.n_features + chunks.CRC_BYTES
-            return [(str(folder / chunks.chunk_key(self.index, 2)), size, checksums)]
+            size = 4 * self.rows_per_shard * self.n_features + CRC_BYTES
+            return [(str(folder / chunk_key(self.index, 2)), size, checksums)]
         entries = self.entry.entries or 0
         sizes = {"data": 4 * entries, "indices": 4 * entries, "indptr": 8 * (self.entry.rows + 1)}
         return [
-            (str(folder / str(self.index) / name / chunks.chunk_key(0)), size + chunks.CRC_BYTES, checksum)
+            (str(folder / str(self.index) / name / chunk_key(0)), size + CRC_BYTES, checksum)
             for (name, size), checksum in zip(sizes.items(), checksums, strict=True)
             if size
         ]
@@ -117,7 +117,7 @@ class ShardReader:
         try:
             return SparseRows(data, indices, indptr, self.n_features).checked()
         except ValueError as error:
-            raise chunks.damaged(str(error), group) from None
+            raise damaged(str(error), group) from None
 
 
 def _chunk(

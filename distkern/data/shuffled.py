@@ -16,8 +16,7 @@ from distkern.core.sparse import count_nonzero, from_arrays, stacked, to_arrays
 from distkern.core.types import AbstractSource, Block
 from distkern.data.spool import RunPiece, Spool, in_field, shuffled
 from distkern.data.store.arrays import load_arrays, save_arrays
-from distkern.data.store.atomic import explain_errors
-from distkern.data.store.places import Place
+from distkern.data.store.places import Place, explain_errors
 from distkern.data.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_shard, shard_sizes
 
 #: fixed, so that a resumed run has the same order

@@ -15,7 +15,7 @@ from distkern.data.formats.base import CHUNK_BYTES, first_not_finite
 from distkern.data.manifest import ShardEntry, SplitEntry
 from distkern.data.scaling import Scaling
 from distkern.data.spool import RunPiece, Spool
-from distkern.data.store import chunks
+from distkern.data.store.arrays import CRC_BYTES
 
 SHARD_BYTES = 16 * 2**20
 SMALLEST_SHARD_BYTES = 2**20
@@ -66,7 +66,7 @@ def shard_sizes(n_rows: int, rows_per_shard: int) -> list[int]:
 def stored_bytes(n_rows: int, n_features: int, rows_per_shard: int, record_bytes: int) -> int:
     """Return the bytes of a split's chunks on disk, each stored at full size."""
     n_shards = -(-n_rows // rows_per_shard)
-    return n_shards * (rows_per_shard * (4 * n_features + record_bytes) + 3 * chunks.CRC_BYTES)
+    return n_shards * (rows_per_shard * (4 * n_features + record_bytes) + 3 * CRC_BYTES)
 
 
 def write_split(

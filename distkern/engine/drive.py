@@ -47,11 +47,20 @@ class Counters:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The final state of a run, the figures of each stage, and how it ended."""
+    """The end of a run.
+
+    Attributes
+    ----------
+    state : the final state
+    history : figures of each stage
+    ending : how the run ended
+    taken : fields of the model that tasks have stored
+    """
 
     state: Any
     history: list[dict[str, Any]]
     ending: Ending
+    taken: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Watch:
@@ -133,13 +142,13 @@ class Driver:
         problem: Problem,
         *,
         resume: bool = False,
-        take: Callable[[Any, RunWorkplace], None] | None = None,
+        take: Callable[[Any, RunWorkplace], Mapping[str, Any]] | None = None,
         stopping: Stopping | None = None,
     ) -> RunOutcome:
         """Run stages until the solver has finished; with ``resume``, from the newest checkpoint if any.
 
-        ``take`` receives the final state and the stored results of tasks, which may be temporary.
-        ``stopping`` may end the run earlier and keep an earlier state.
+        ``take`` receives the final state and the stored results of tasks, which may be temporary, and returns
+        fields of the model. ``stopping`` may end the run earlier and keep an earlier state.
 
         Raises
         ------
@@ -159,6 +168,7 @@ class Driver:
         self._reported: set[str] = set()
         self._error_name = "mean squared error" if problem.real_targets else problem.error_name
         self._stopping = stopping or Stopping()
+        self._stopping.check(solver)
         self._early: str | None = None
         self._best: Any = None
         processes.return_large_arrays()
@@ -168,9 +178,7 @@ class Driver:
                 problem = replace(problem, workplace=workplace, test_block_rows=test)
                 self._kept_passes = KeptPasses(workplace) if workplace.stays else None
                 outcome = self._run(solver, problem, resume)
-                if take is not None:
-                    take(outcome.state, workplace)
-                return outcome
+                return outcome if take is None else replace(outcome, taken=take(outcome.state, workplace))
         except KeyboardInterrupt as interrupt:
             self._report_stop(INTERRUPTED)
             raise Interrupted(self._farewell()) from interrupt

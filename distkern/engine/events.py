@@ -120,7 +120,7 @@ def plain(value: Any) -> Any:
 def is_usual(event: Event) -> bool:
     """Return whether an event of unknown origin has valid fields and a valid time."""
     # does not travel to the scheduler with the live page
-    from distkern.data.stage_lines import check_line
+    from distkern.data.store.description import check_line
 
     if not isinstance(event.kind, str) or event.kind not in KINDS or not 0 <= event.time < _LARGEST:
         return False

@@ -27,11 +27,10 @@ from distkern.core.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.cells import CellRecipe
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.loading import estimator_of
 from distkern.maths.maps.mapping import MapChoice
 from distkern.model.settings import ChosenBy, Settings
 from distkern.passes import Extent
-from distkern.runs.algorithms import algorithm
+from distkern.runs.algorithms import algorithm, estimator_of
 from distkern.runs.data import TrainingData
 from distkern.runs.recipe import Recipe
 
@@ -106,6 +105,7 @@ class ChoosingRecipe(Recipe):
     """
 
     own: Mapping[str, Any] = field(default_factory=dict)
+    chooses = True
 
     def check(self) -> None:
         """Refuse settings that no candidate has; :meth:`chosen_for` refuses the others."""

@@ -37,7 +37,7 @@ from distkern.maths.losses import find_loss
 from distkern.model.features import ExplicitModel
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
-from distkern.runs.refusals import refuse_lazy
+from distkern.runs.given import refuse_lazy
 
 if TYPE_CHECKING:
     from distkern.show.explanation import Explanation

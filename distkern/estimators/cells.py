@@ -38,6 +38,7 @@ class CellRecipe(Recipe):
 
     search_result: TriedMachine | None = None
     reports_score: bool = False
+    chooses = True
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> CellRecipe:
         cells = cast("Cells", self.solver)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from distkern.core.common_parameters import CHOOSABLE, RANDOM_STATE, SCALE
 from distkern.core.errors import InputError, nearest, unknown_name
 from distkern.core.parameters import AUTO, Parameter
-from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
+from distkern.model.parts import Columns
 from distkern.model.settings import is_same
 from distkern.model.value import FittedModel
 

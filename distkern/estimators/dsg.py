@@ -14,14 +14,12 @@ from distkern.core.names import plain_labels
 from distkern.core.parameters import AUTO
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import plain_targets
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.model.columns import Columns
-from distkern.model.further import SavedForUpdate
+from distkern.model.parts import Columns, History, SavedForUpdate
 from distkern.model.random import RandomModel
 from distkern.model.value import FittedModel
-from distkern.show.history import History
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import ContinuedDSG
 

@@ -22,18 +22,18 @@ from distkern.core.python_words import in_python
 from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked, stacked
 from distkern.core.types import Floats, is_dask
 from distkern.data.dataset import Dataset, Split
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.engine.dask.arrays import as_array
 from distkern.estimators.declared import HyperparameterMixin
 from distkern.maths.bases.random_features import RandomFeatureBasis
-from distkern.maths.features.kernel_choice import GAMMA, a_kernel
+from distkern.maths.features.base import GAMMA, a_kernel
 from distkern.maths.features.random import SAMPLER
 from distkern.maths.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.maths.kernels.bandwidth import gamma_by_rule
-from distkern.model.columns import Columns
 from distkern.model.fields import fitted
+from distkern.model.parts import Columns
 from distkern.model.settings import Settings
-from distkern.runs.given import column_check, columns_of, columns_of_dataset, rows_for
+from distkern.runs.given import column_check, columns_of, rows_for
 from distkern.solvers.hyperparameters import hyperparameters_of
 
 _SAMPLE = 4000
@@ -180,7 +180,7 @@ class RandomFeatures(
             share = -(-_SAMPLE // len(blocks))
             rows_of = (X.reader(int(block))().features for block in blocks)
             sample = stacked([part[:: -(-len(part) // share)].copy() for part in rows_of])
-            return sample, columns_of_dataset(name, X.dataset)
+            return sample, Columns.of_dataset(name, X.dataset)
         if is_dask(X):
             array = as_array(X)
             columns = columns_of(name, X, int(array.shape[1]))

@@ -23,7 +23,7 @@ from typing import Any
 from distkern.core.errors import CorruptDataError, FencedError, InputError, StoreError
 from distkern.core.processes import birth, is_running
 from distkern.core.urls import is_url
-from distkern.data.store.atomic import explain_errors, write_text_atomic
+from distkern.data.store.atomic import write_text_atomic
 from distkern.data.store.description import json_object
 from distkern.data.store.places import (
     Location,
@@ -31,6 +31,7 @@ from distkern.data.store.places import (
     Place,
     absolute,
     create_exclusively,
+    explain_errors,
     modified,
     place_of,
     read_file,

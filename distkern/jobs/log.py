@@ -9,9 +9,16 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from distkern.core.errors import CorruptDataError
-from distkern.data.appending import open_to_append
 from distkern.data.store.description import json_object
-from distkern.data.store.places import Location, Place, URLPlace, place_of, read_range, size_of_file
+from distkern.data.store.places import (
+    Location,
+    Place,
+    URLPlace,
+    open_to_append,
+    place_of,
+    read_range,
+    size_of_file,
+)
 from distkern.engine.events import Event, is_usual, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact

@@ -12,7 +12,7 @@ from distkern.core import blas
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted, sum_is_finite
 from distkern.core.types import Floats
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.maths.bases.base import AbstractBasis
 
 

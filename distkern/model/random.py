@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses.base import AbstractLoss

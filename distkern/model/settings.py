@@ -14,7 +14,7 @@ import numpy as np
 from distkern.core.common_parameters import METRIC, SCALE
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, Parameter, declared
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss

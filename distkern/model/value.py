@@ -35,13 +35,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.types import Floats
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.data.store.places import Place
 from distkern.maths.bases.base import AbstractBasis, MappedBasis
 from distkern.maths.losses.base import AbstractLoss
-from distkern.model.columns import Columns
 from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, restored_fields
-from distkern.model.further import SavedForUpdate, StoredForUpdate
+from distkern.model.parts import Columns, SavedForUpdate, StoredForUpdate
 from distkern.model.prediction import answer_of, predict_rows, rearranged, unweighted
 from distkern.model.settings import AbstractSettings, ChosenBy, SavedAs, Settings
 
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace
     from distkern.maths.features import AbstractFeatures
     from distkern.maths.maps.mapping import RowMap
+    from distkern.model.parts import History
     from distkern.show.explanation import Explanation
-    from distkern.show.history import History
     from distkern.solvers.base import AbstractSolver, Problem
     from distkern.solvers.risk import Risk
 
@@ -94,7 +93,7 @@ class FittedModel(SavedAs, ABC):
     seed: int = fitted("seed of every random choice", fact="seed", write=int, read=int)
     n_iter: int = fitted("number of stages of the returned model")
     history: History = fitted(
-        ":class:`~distkern.show.history.History`, a list with a dict of figures for each stage"
+        ":class:`~distkern.model.parts.History`, a list with a dict of figures for each stage"
     )
     importances: Explanation | None = fitted(
         ":class:`~distkern.show.explanation.Explanation` of models made by ``distkern train``, or None",

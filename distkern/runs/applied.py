@@ -18,7 +18,7 @@ from distkern.core import blas
 from distkern.core.sparse import Rows
 from distkern.core.types import Block, Floats, Reader
 from distkern.data.dataset import Split
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.data.store.atomic import staged_folder, temporary_folder
 from distkern.data.store.parts import SlicedParts
 from distkern.data.store.places import Location, place_of
@@ -26,9 +26,17 @@ from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.bases.placed import AbstractPlacedBasis
-from distkern.maths.bases.routing import RoutedAnswers, Routing, combining_cost
+from distkern.maths.bases.routing import RoutedAnswers, Routing
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Machine
+
+
+def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int) -> Cost:
+    """Cost of combining a basis at the rows of a block, including prepared rows."""
+    cost = Cost(process_bytes=basis.process_bytes, compiled=basis.is_compiled)
+    return cost.holding(
+        task={"a tile": (basis.combining_bytes(row_numbers),), "prepared rows": (n_rows, row_numbers, 4)}
+    )
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def drift_pass(model: FittedModel, source: AbstractSource, low: Array, high: Arr
     ----------
     source : rows with the model's features and scaling, before its map
     low, high : ranges of the previous rows in their own units, see
-        :class:`~distkern.model.further.SavedForUpdate`
+        :class:`~distkern.model.parts.SavedForUpdate`
     """
     width = source.n_features
     bounds = np.full((2, width), np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,23 +13,19 @@ from numpy.typing import NDArray
 
 from distkern.core import blas
 from distkern.data.spreads import Spreads
-from distkern.data.store.atomic import remove_orphans
 from distkern.data.store.places import Place
-from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, RunOutcome
 from distkern.engine.ending import Stopping
-from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, EventLog, Listener, steps_heard
+from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.maths.maps.mapping import RowMap
-from distkern.model.columns import Columns
-from distkern.model.further import SavedForUpdate
+from distkern.model.parts import Columns, History, SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.runs.data import TrainingData
 from distkern.runs.learned import GivenTraining
 from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.scaled import Rescaled, mapped, rescaled
 from distkern.runs.spooled import in_random_order
-from distkern.show.history import History
 
 
 @dataclass(frozen=True)
@@ -53,12 +49,10 @@ class RunPlace:
 
 def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
     """Return the model that a recipe makes from rows."""
-    remove_orphans()
     with ExitStack() as stack:
         stack.enter_context(blas.single_threaded())
         events, executor = EventLog(place.listeners), place.executor
-        with steps_heard(events, CHOOSING, CHOOSING_ANNOUNCED):
-            recipe = recipe.seeded().chosen_for(given.data, has_test=given.has_test)
+        recipe = recipe.settled(given.data, place.listeners, has_test=given.has_test)
         data = shuffled(recipe, given.data, executor, stack, events)
         posed = recipe.pose(data, has_test=given.has_test)
         rows = rescaled(data, recipe.own_scale(data), recipe.settings.value("dtype"), executor)
@@ -71,14 +65,20 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
         sources = {"train": seen.source}
         if given.has_test:
             sources["test"] = seen.held_out(rows.held_out(given.test_rows(columns)))
-        driver = Driver(sources, executor, events)
-        outcome, parts = run_solver(recipe, posed, rows.data, driver, place)
+        driver = Driver(sources, executor, events, recipe.checkpoints(place.checkpoints, rows.data, posed))
+        outcome = driver.run(
+            posed.run_by,
+            posed.problem,
+            resume=place.resume,
+            take=recipe.kind.stored_fields,
+            stopping=place.stopping,
+        )
         low, high = ranges_of(given.data, rows)
     source = given.data.source
     weight, prints = float(given.data.class_totals.sum()), (source.fingerprint,)
     saved = posed.run_by.further(outcome.state)
     further = SavedForUpdate(saved, source.n_rows, weight, prints, low, high)
-    return model_of(recipe, posed, outcome, parts, columns, data.classes, seen.map, further)
+    return model_of(recipe, posed, outcome, columns, data.classes, seen.map, further)
 
 
 def shuffled(
@@ -90,28 +90,10 @@ def shuffled(
     return in_random_order(data, executor, stack, events)
 
 
-def run_solver(
-    recipe: Recipe, posed: Posed, data: TrainingData, driver: Driver, place: RunPlace
-) -> tuple[RunOutcome, dict[str, Any]]:
-    """Return the solver's outcome, and the model fields that its tasks have stored."""
-    if place.stopping is not None:
-        place.stopping.check(posed.run_by)
-    if place.checkpoints is not None:
-        driver.checkpoints = CheckpointFolder(place.checkpoints, recipe.identity(data, posed))
-    parts: dict[str, Any] = {}
-
-    def take(state: Any, workplace: Any) -> None:
-        parts.update(recipe.kind.stored_fields(state, workplace))
-
-    how: dict[str, Any] = {"resume": place.resume, "stopping": place.stopping}
-    return driver.run(posed.run_by, posed.problem, take=take, **how), parts
-
-
 def model_of(
     recipe: Recipe,
     posed: Posed,
     outcome: RunOutcome,
-    parts: Mapping[str, Any],
     columns: Columns,
     classes: NDArray[Any],
     map: RowMap | None,
@@ -142,7 +124,7 @@ def model_of(
         further=further,
         chosen=chosen,
         **recipe.kind.of_state(settings, posed.solver, state),
-        **parts,
+        **outcome.taken,
     )
 
 

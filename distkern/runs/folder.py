@@ -113,7 +113,7 @@ def check_resumption(recipe: Recipe, source: Split, folder: Place, *, test: Spli
     """
     recipe.check()
     data, has_test = recipe.data_of(source), test is not None
-    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    recipe = recipe.settled(data, has_test=has_test)
     identity = recipe.identity(data, recipe.pose(data, has_test=has_test))
     CheckpointFolder(folder / "checkpoints", identity).check()
     if (folder / "model.json").exists():
@@ -128,34 +128,21 @@ def _is_unfinished(folder: Place) -> bool:
     return checkpoints.is_dir() and any(checkpoints.iterdir())
 
 
-def _goes_back(folder: Place, error: CorruptDataError) -> bool:
-    """Return whether resuming the run recreates damaged files, and remove the newest checkpoint if so.
+def go_back(folder: Place | None, error: CorruptDataError, listeners: Sequence[Listener]) -> None:
+    """Let a resumed run recreate damaged results of its tasks; raise the error if it is about other files.
 
-    The damaged files must be results of tasks. The stage after the previous checkpoint writes them again.
+    The newest checkpoint is removed, since the stage after the previous one writes the results again.
     """
+    where, own = f"{error.where}/", f"{'' if folder is None else absolute(folder)}/"
+    if folder is None or not where.startswith(own) or where.startswith(f"{own}checkpoints/"):
+        raise error
     checkpoints = CheckpointFolder(folder / "checkpoints", {})
-    where, own = f"{error.where}/", str(absolute(folder))
-    if not where.startswith(f"{own}/") or where.startswith(f"{own}/checkpoints/"):
-        return False
     for stage in checkpoints.stages()[-1:]:
         remove_tree(checkpoints.path / f"stage-{stage:05d}")
-    return True
-
-
-def making_again(
-    fit: Callable[..., FittedModel], folder: Place | None, resume: bool, listeners: Sequence[Listener]
-) -> FittedModel:
-    """Call ``fit(resume=...)``; if stored task results are damaged, call it again to recreate them."""
-    try:
-        return fit(resume=resume)
-    except CorruptDataError as error:
-        if folder is None or not _goes_back(folder, error):
-            raise
-        message = Event("message", {"text": f"{error.where}: {error.what}; it is recreated"})
-        for listener in listeners:
-            listener(message)
-        metrics.rewrite(folder / "metrics.jsonl", checkpointed_history(folder))
-        return fit(resume=True)
+    message = Event("message", {"text": f"{error.where}: {error.what}; it is recreated"})
+    for listener in listeners:
+        listener(message)
+    metrics.rewrite(folder / "metrics.jsonl", checkpointed_history(folder))
 
 
 def clear(folder: Place) -> None:

@@ -7,6 +7,7 @@ by name, and :func:`described` adds what ``fit`` is told about the columns of a 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,12 +23,10 @@ from sklearn.utils.validation import _check_feature_names, _get_feature_names, c
 from distkern.core.errors import InputError
 from distkern.core.names import near_column
 from distkern.core.python_words import warn
-from distkern.core.sparse import Rows, SparseRows
+from distkern.core.sparse import Rows, SparseRows, refuse_masked
 from distkern.core.types import AbstractSource, is_dask
-from distkern.data.preparation import Preparation
-from distkern.data.scaling import Scaling
-from distkern.model.columns import Columns
-from distkern.runs.refusals import explained, names_of, refuse_path
+from distkern.data.scaling import Preparation, Scaling
+from distkern.model.parts import Columns
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset, Split
@@ -37,6 +36,35 @@ if TYPE_CHECKING:
 _PRECISIONS = [np.float64, np.float32]
 #: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
+
+
+# -- rows that are refused
+
+
+def refuse_path(X: Any) -> None:
+    """Refuse a path, a lazy query of Polars, a row or column of a frame, and masked numbers, as rows."""
+    if X is None:
+        raise InputError("is None", where="X", hint="give rows")
+    refuse_masked(X)
+    if hasattr(X, "iloc") and not hasattr(X, "columns"):
+        hint = "give a frame: X.iloc[[0]] for a row, X[['name']] for a column"
+        raise InputError("is a Series, not rows", where="X", hint=hint)
+    if type(X).__name__ == "LazyFrame":
+        raise InputError("is a LazyFrame, which holds no rows yet", where="X", hint="give X.collect()")
+    if isinstance(X, str | os.PathLike):
+        path = os.fspath(X)
+        hint = f"give distkern.open_dataset({path!r})"
+        if not os.path.isdir(path):
+            hint = f"give its rows, for instance pandas.read_csv({path!r}), or shard it with `distkern shard`"
+        raise InputError(f"{path!r} is a path, not rows", where="X", hint=hint)
+
+
+def refuse_lazy(X: Any) -> None:
+    """Refuse Dask collections, which are not in memory."""
+    if is_dask(X):
+        what = "is a Dask frame" if hasattr(X, "dtypes") else "is a Dask array"
+        hint = "give rows in memory, as X.compute(), or a data set: write_dataset(X, y, path).train"
+        raise InputError(f"{what}, whose rows are not in memory", where="X", hint=hint)
 
 
 # -- roles of a frame's columns
@@ -167,28 +195,19 @@ def _without(X: Any, names: Sequence[str]) -> Any:
 # -- names of columns
 
 
+def names_of(X: Any) -> list[str] | None:
+    """Return the column names of a frame of pandas, Polars, Arrow or Dask, or None."""
+    if type(X).__module__.startswith("distkern") or not hasattr(X, "columns"):
+        return None
+    return list(X.column_names) if hasattr(X, "column_names") else list(X.columns)
+
+
 def columns_of(estimator: str, X: Any, n_features: int) -> Columns:
     """Return the columns of arrays or of a frame."""
     names = _get_feature_names(named(X))
     is_of_frame = names is not None and not is_dask(X)
     return Columns(
         estimator=estimator, n_features_in=n_features, feature_names_in=names, is_of_frame=is_of_frame
-    )
-
-
-def columns_of_dataset(estimator: str, dataset: Dataset) -> Columns:
-    """Return the columns of a data set."""
-    table, names = dataset.table, dataset.feature_names
-    if table is not None:
-        names = table.names if table.is_named else None
-    return Columns(
-        estimator=estimator,
-        n_features_in=dataset.n_features if table is None else len(table.columns),
-        feature_names_in=None if names is None else np.asarray(names, dtype=object),
-        table=table,
-        target_name=dataset.target_name,
-        zero_based=bool(dataset.options.get("zero_based")),
-        scaling=dataset.scaling,
     )
 
 
@@ -355,8 +374,12 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
         check = check_array
         if not is_encoded:
             check = partial(validate_data, column_check(columns.estimator, columns), reset=False)
-        with explained(X):
+        try:
             rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
+        except (ValueError, OverflowError) as error:
+            from distkern.runs.refusals import explained
+
+            raise explained(error, X) from None
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
         if columns.scaling is None and wanted in (None, own):
             return GivenRows(X, None, own)

@@ -19,15 +19,14 @@ from distkern.core.sparse import Rows, SparseRows, values_at, with_values
 from distkern.core.text import in_bytes
 from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Split
-from distkern.data.preparation import Preparation
-from distkern.data.scaling import Scaling
+from distkern.data.scaling import Preparation, Scaling
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.maths.bases.placed import AbstractPlacedBasis
-from distkern.maths.bases.routing import combining_cost
 from distkern.passes import Cost, Extent, Outline, Reduce
+from distkern.runs.applied import combining_cost
 from distkern.runs.dependence import ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.show.explanation import Dependence, Explanation, Importance

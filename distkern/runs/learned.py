@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections import Counter
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +21,18 @@ from distkern.core.sparse import Rows, SparseRows, converted, refuse_masked
 from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.core.types import AbstractSource, is_dask
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, partitions
-from distkern.model.columns import Columns
+from distkern.model.parts import Columns
 from distkern.runs.given import (
     column_check,
     columns_of,
-    columns_of_dataset,
     is_mixed,
+    names_of,
+    refuse_path,
     rows_for,
     target_name,
     undescribed,
 )
-from distkern.runs.refusals import explained, refuse_labels, refuse_names, refuse_path, warn_of_target
+from distkern.runs.refusals import explained, refuse_labels
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Split
@@ -46,6 +48,8 @@ _FEW_BYTES = 16 * 2**20
 _PRECISIONS = [np.float64, np.float32]
 _EVAL_SET = "eval_set"
 _EVAL_SET_HINT = "give (X, y), or the test split of the training data set"
+#: values that are compared before those of all rows
+_FIRST = 64
 #: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
 
@@ -119,7 +123,7 @@ class GivenTraining:
 def split_to_learn(recipe: Recipe, split: Split, test: Any = None) -> GivenTraining:
     """Return a split of a data set as rows to learn from."""
     data = recipe.data_of(split)
-    return GivenTraining(data, columns_of_dataset(recipe.estimator, split.dataset), recipe.task, test)
+    return GivenTraining(data, Columns.of_dataset(recipe.estimator, split.dataset), recipe.task, test)
 
 
 def training_rows(
@@ -228,16 +232,46 @@ def training_rows(
     return GivenTraining(data, columns, task, test), opened("synchronous" if few else "threads")
 
 
+def refuse_names(X: Any, **values: Any) -> None:
+    """Refuse the name of a column instead of its values, for arguments with a value for each row."""
+    for argument, value in values.items():
+        if isinstance(value, str):
+            hint = "give one value for each row"
+            if value in (names_of(X) or ()):
+                hint = f"give the values: {argument}=X[{value!r}], and leave the column out of X"
+            raise InputError(f"is the text {value!r}, not a value for each row", where=argument, hint=hint)
+    name, times = next(iter(Counter(names_of(X) or [""]).most_common(1)))
+    if times > 1:
+        raise InputError(f"two columns are named {name!r}", where="X", hint="rename one of them")
+
+
+def warn_of_target(X: Any, y: NDArray[Any]) -> None:
+    """Warn if a column of a frame in memory equals the targets (n,)."""
+    copies = []
+    for name in names_of(X) or ():
+        # columns of some types do not become arrays, and comparisons with pandas.NA have no truth value
+        with suppress(Exception):
+            column = X[name]
+            # a few values tell most columns apart, which saves converting the texts of all rows
+            parts = (slice(_FIRST), slice(None)) if len(y) else ()
+            if parts and all(np.array_equal(np.asarray(column[part]), y[part]) for part in parts):
+                copies.append(name)
+    for name in copies:
+        warn(f"column {name!r} equals y; leave it out")
+
+
 def validated(
     check: Any, task: str, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
     """Return rows, targets (zeros without a task) and weights of arrays after scikit-learn's checks."""
     how: dict[str, Any] = {"dtype": _PRECISIONS, "order": "C", "accept_sparse": "csr", "reset": reset}
-    with explained(X, is_fit=True):
+    try:
         if task == "none":
             raw, targets = validate_data(check, X, **how), None
         else:
             raw, targets = validate_data(check, X, y, **how, y_numeric=task == "regression")
+    except (ValueError, OverflowError) as error:
+        raise explained(error, X, is_fit=True) from None
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)

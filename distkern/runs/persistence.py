@@ -18,16 +18,14 @@ from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.names import code_of, date_text, plain_labels
 from distkern.core.version import __version__
 from distkern.data.scaling import Scaling
-from distkern.data.stage_lines import check_line
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
-from distkern.data.store.description import as_read, fingerprint
+from distkern.data.store.description import as_read, check_line, fingerprint
 from distkern.data.store.description import described as described_as
 from distkern.data.store.places import Location, Place, absolute, remove_tree
-from distkern.model.columns import Columns
-from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
+from distkern.model.parts import DESCRIPTION, FURTHER, OWN, Columns, History, StoredForUpdate
 from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
-from distkern.show.history import History
+from distkern.runs.algorithms import algorithm
 
 #: attempts to read a model that others replace meanwhile
 _READINGS = 4
@@ -106,8 +104,6 @@ def read_model(path: Location) -> FittedModel:
 
 
 def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
-    from distkern.runs.algorithms import algorithm
-
     where = str(folder / "model.json")
     described = DESCRIPTION.read(ModelFacts, facts, where)
     kind = algorithm(described.algorithm)
@@ -143,8 +139,6 @@ def _restored(
     further: StoredForUpdate,
     where: str,
 ) -> FittedModel:
-    from distkern.runs.algorithms import algorithm
-
     params = dict(described.params)
     classes = None if described.classes is None else described.classes.array
     weights = params.get("class_weight")
@@ -238,8 +232,6 @@ def _columns(described: ModelFacts, estimator: str) -> Columns:
 
 def _cleaned(name: str, params: dict[str, Any], found: Mapping[str, Any]) -> Settings:
     """Return the settings of an algorithm's stored hyperparameters; ValueError if they are invalid."""
-    from distkern.runs.algorithms import algorithm
-
     kind = algorithm(name)
     assert kind is not None, "it is known"
     unknown = params.keys() - kind.hyperparameters.keys()
@@ -321,7 +313,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class SavedForUpdateFacts:
-    """Facts stored for updates, see :class:`~distkern.model.further.SavedForUpdate`."""
+    """Facts stored for updates, see :class:`~distkern.model.parts.SavedForUpdate`."""
 
     n_rows: int
     weight: float

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from distkern.core.held_out import Keys, keys_of, row_keys, stirred_bits
 from distkern.core.scores import log_losses, row_log_losses
 from distkern.core.types import Array, Block
-from distkern.data.store.atomic import explain_errors
+from distkern.data.store.places import explain_errors
 
 #: number of equally wide bins of probabilities
 N_BINS = 20

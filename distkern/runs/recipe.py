@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
 from distkern.data.feature_major import no_columns
 from distkern.data.scaling import Scaling
+from distkern.data.store.places import Place
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, EventLog, Listener, steps_heard
 from distkern.model.settings import ChosenBy, SavedAs, Settings
 from distkern.model.value import FittedModel, check_threshold
 from distkern.passes import Extent, Machine, Outline
@@ -83,6 +86,8 @@ class Recipe(SavedAs):
     notes: tuple[str, ...] = ()
     candidates: tuple[Compared, ...] = ()
     update_run: UpdateRun | None = None
+    #: whether :meth:`chosen_for` may choose anything
+    chooses: ClassVar[bool] = False
 
     @cached_property
     def solver(self) -> AbstractSolver[Any]:
@@ -96,6 +101,14 @@ class Recipe(SavedAs):
 
     def seeded(self) -> Recipe:
         return self.with_value("random_state", self.settings.seed())
+
+    def settled(self, data: TrainingData, listeners: Iterable[Listener] = (), *, has_test: bool) -> Recipe:
+        """Return the recipe with a seed, and with what it chooses by these rows; choosing is reported."""
+        recipe = self.seeded()
+        if not self.chooses:
+            return recipe
+        with steps_heard(EventLog(listeners), CHOOSING, CHOOSING_ANNOUNCED):
+            return recipe.chosen_for(data, has_test=has_test)
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
         """Return the recipe for these rows, if it chooses an algorithm or searches settings by them."""
@@ -219,9 +232,15 @@ class Recipe(SavedAs):
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:
         """Return the solver of a run, which first searches the open hyperparameters, if any."""
+        if not self.settings.searched:
+            return posed.solver
         from distkern.choose.values import searched
 
         return searched(posed.solver, self.settings.searched, posed.problem)
+
+    def checkpoints(self, folder: Place | None, data: TrainingData, posed: Posed) -> CheckpointFolder | None:
+        """Return the checkpoints of a run in ``folder``, if there is one."""
+        return None if folder is None else CheckpointFolder(folder, self.identity(data, posed))
 
     def identity(self, data: TrainingData, posed: Posed) -> dict[str, Any]:
         """Return the facts that identify a run."""

@@ -10,15 +10,14 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from distkern.core.errors import FencedError, MemoryBudgetError, StoreError
+from distkern.core.errors import CorruptDataError, FencedError, MemoryBudgetError, StoreError
 from distkern.core.text import in_bytes
 from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
-from distkern.data.store.atomic import explain_errors
-from distkern.data.store.places import Location, place_of
+from distkern.data.store.places import Location, explain_errors, place_of
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
+from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
@@ -39,7 +38,7 @@ from distkern.runs.folder import (
     checkpointed_history,
     clear,
     farewell,
-    making_again,
+    go_back,
     tidy,
 )
 from distkern.runs.importance import ExplanationEffort, sampling
@@ -162,8 +161,7 @@ def within_limit(
     machine = executor.machine
     least = min(limit, machine.memory_limit or limit)
     choosing = recipe.choosing_bytes(data)
-    with steps_heard(EventLog(place.listeners), CHOOSING, CHOOSING_ANNOUNCED):
-        recipe = recipe.seeded().chosen_for(data, has_test=tests is not None)
+    recipe = recipe.settled(data, place.listeners, has_test=tests is not None)
     # as choices count it, which must not depend on what this process has imported
     limited = replace(machine, memory_limit=least, has_library=True)
     planned = _planned(limited, recipe, data, data.source, tests, limit, choosing)
@@ -189,7 +187,7 @@ def _planned(
     importances: bool = False,
 ) -> Plan:
     choosing = recipe.choosing_bytes(data) if choosing is None else choosing
-    recipe = recipe.seeded().chosen_for(data, has_test=test is not None)
+    recipe = recipe.settled(data, has_test=test is not None)
     posed = recipe.pose(data, has_test=test is not None)
     solver, problem = recipe.searched(posed), posed.problem
     extents = {"train": Extent.of(recipe.as_read(data, source), "planned")}
@@ -361,8 +359,7 @@ def train(
     # a plan and the run that follows choose once
     recipe = recipe.seeded()
     choosing = recipe.choosing_bytes(data := recipe.data_of(source))
-    with steps_heard(EventLog(listeners), CHOOSING, CHOOSING_ANNOUNCED):
-        recipe = recipe.chosen_for(data, has_test=test is not None)
+    recipe = recipe.settled(data, listeners, has_test=test is not None)
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
@@ -386,9 +383,13 @@ def train(
     try:
         with opened_executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
-            place = RunPlace(executor, heard, checkpoints)
+            place = RunPlace(executor, heard, checkpoints, resume)
             given = split_to_learn(recipe, source, test)
-            model = making_again(partial(_made, recipe, given, place), folder, resume, listeners)
+            try:
+                model = _made(recipe, given, place)
+            except CorruptDataError as error:
+                go_back(folder, error, listeners)
+                model = _made(recipe, given, replace(place, resume=True))
             if trained is not None:
                 model = trained(model, executor)
             if folder is not None:
@@ -406,8 +407,7 @@ def train(
     return model
 
 
-def _made(recipe: Recipe, given: GivenTraining, place: RunPlace, resume: bool) -> FittedModel:
-    place = replace(place, resume=resume)
+def _made(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
     return recipe.update(given.test, place) if isinstance(recipe, UpdateRecipe) else run(recipe, given, place)
 
 

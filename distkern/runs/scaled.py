@@ -13,8 +13,7 @@ from distkern.core.held_out import keys_of, order_of_keys, parted, row_keys
 from distkern.core.parameters import AUTO
 from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Split
-from distkern.data.preparation import TOO_LARGE
-from distkern.data.scaling import SPARSE_KINDS, Scaling, ScalingKind
+from distkern.data.scaling import SPARSE_KINDS, TOO_LARGE, Scaling, ScalingKind
 from distkern.data.spreads import TILE_BYTES, Spreads
 from distkern.engine.drive import Driver
 from distkern.engine.executors import AbstractExecutor

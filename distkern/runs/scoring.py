@@ -25,11 +25,11 @@ from distkern.data.store.places import Location, place_of
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.maths.bases.placed import AbstractPlacedBasis
-from distkern.maths.bases.routing import RoutedAnswers, Routing, combining_cost
+from distkern.maths.bases.routing import RoutedAnswers, Routing
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
-from distkern.runs.applied import Applied, routing_of, run, scratch_folder, unkept
+from distkern.runs.applied import Applied, combining_cost, routing_of, run, scratch_folder, unkept
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
 from distkern.runs.sources import BlockSource
 

@@ -15,7 +15,7 @@ from distkern.core.held_out import Keys
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import Rows, SparseRows, count_nonzero
 from distkern.core.types import AbstractGroup, AbstractSource, ArrayGroup, Block, GroupOpener, Indices, Reader
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.data.spreads import TILE_BYTES
 
 #: bytes of a block and of a number in single precision

@@ -24,18 +24,17 @@ from distkern.data.dataset import Dataset, Split
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
-from distkern.model.further import SavedForUpdate
+from distkern.model.parts import SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, Outline
 from distkern.runs.data import TrainingData, check_task, from_arrays, from_split
 from distkern.runs.drift import NEW_ROWS, drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split, evaluation_passes, future_evaluation
-from distkern.runs.fitting import RunPlace, model_of, run_solver, shuffled
-from distkern.runs.given import rows_for
+from distkern.runs.fitting import RunPlace, model_of, shuffled
+from distkern.runs.given import refuse_lazy, rows_for
 from distkern.runs.learned import codes_of_labels
 from distkern.runs.persistence import fingerprint_of
 from distkern.runs.recipe import Posed, Recipe
-from distkern.runs.refusals import refuse_lazy
 from distkern.runs.sources import JoinedRows, ScaledSource, itself, made_block
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 
@@ -128,14 +127,21 @@ class UpdateRecipe(Recipe):
             driver = Driver({NEW_ROWS: update_run.new}, executor, events)
             drift = drift_of(model, driver.measure(drift_pass(model, update_run.new, *known)), *known)
             before = errors_of(model, update_run, executor)
-            outcome, parts = run_solver(self, posed, data, Driver(sources, executor, events), place)
+            driver = Driver(sources, executor, events, self.checkpoints(place.checkpoints, data, posed))
+            outcome = driver.run(
+                posed.run_by,
+                posed.problem,
+                resume=place.resume,
+                take=self.kind.stored_fields,
+                stopping=place.stopping,
+            )
             saved, counts = posed.solver.further(outcome.state), (update_run.n_rows, update_run.weight)
             further = SavedForUpdate(
                 saved, *counts, update_run.sources, *drift.widened, update_run.fingerprint
             )
             classes = np.empty(0) if model.classes is None else model.classes
             own = model.columns, classes, model.map, further
-            updated = model_of(self, posed, outcome, parts, *own)
+            updated = model_of(self, posed, outcome, *own)
             after = errors_of(updated, update_run, executor)
         facts = {"rows": update_run.new.n_rows, "before": before, "after": after, **drift.facts}
         number = 1 + (model.updates[-1]["number"] if model.updates else 0)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from distkern.core.text import magnitude
 from distkern.data.store.places import Location
-from distkern.show.history import PlotPage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from distkern.show.page import PlotPage
 
 _ROWS = {"test": "held-out test rows", "train": "training rows"}
 
@@ -138,6 +139,7 @@ class Explanation:
 
     def plot(self) -> PlotPage:
         """Draw bars of the importances and plots of the partial dependence."""
+        from distkern.show.page import PlotPage
         from distkern.show.report import dependence_sections, importance_sections
 
         sections = (*importance_sections(self), *dependence_sections(self))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from html import escape
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup as Html
 
 from distkern.core.text import PAGE_BEGINS
 from distkern.show.style import ELEMENTS, FONT, STYLES, VARIABLES, Style
 from distkern.show.templates import TEMPLATES
+
+if TYPE_CHECKING:
+    from distkern.data.store.places import Location
 
 __all__ = ["Html"]
 
@@ -220,3 +224,39 @@ def page(title: str, sections: Iterable[Section]) -> str:
         f"@media print {{ body {{ max-width: none; padding: 0; }} }}{ELEMENTS}"
     )
     return str(TEMPLATES.page(title, Html(PAGE_BEGINS), Html(style), body, Html(script)))
+
+
+@dataclass(frozen=True)
+class PlotPage:
+    """A page of plots.
+
+    Attributes
+    ----------
+    title : title of the page
+    sections : see :mod:`distkern.show.page`
+    what : subject of the plots
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    what: str
+
+    @property
+    def page(self) -> str:
+        """The page's HTML, which needs no network."""
+        return page(self.title, self.sections)
+
+    def _repr_html_(self) -> str:
+        # an iframe isolates the page's style and scripts from the notebook's
+        grown = "this.style.height = this.contentDocument.documentElement.scrollHeight + 'px'"
+        style = "width: 100%; height: 30rem; border: 0"
+        return f'<iframe srcdoc="{escape(self.page)}" style="{style}" onload="{grown}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Figures of {self.what}: a notebook draws them, .save(path) writes a page>"
+
+    def save(self, path: Location) -> None:
+        """Write the page."""
+        from distkern.data.store.atomic import write_text_atomic
+
+        write_text_atomic(path, self.page)

@@ -25,8 +25,7 @@ from distkern.maths.features import Footprint
 from distkern.maths.losses.base import AbstractLoss
 from distkern.passes import Derived, Reduce
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.feature_passes import pass_cost
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import Model, pass_cost
 from distkern.solvers.risk import Risk
 
 

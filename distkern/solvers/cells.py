@@ -31,7 +31,7 @@ from distkern.core.choices import Choices
 from distkern.core.common_parameters import PROBABILITY
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
-from distkern.maths.features.kernel_choice import GAMMA, KernelChoice
+from distkern.maths.features.base import GAMMA, KernelChoice
 from distkern.maths.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
 from distkern.maths.kernels.euclidean import HalfInteger
 from distkern.maths.losses import DUAL_LOSSES

@@ -56,9 +56,8 @@ from distkern.solvers.coreset import (
     compiled_steps,
 )
 from distkern.solvers.explicit import Ended, FeatureState, settled
-from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
-from distkern.solvers.measuring import Figures, Model, Sums
+from distkern.solvers.measuring import Figures, Model, Sums, gradient_pass
 from distkern.solvers.risk import Risk
 
 

@@ -41,7 +41,7 @@ from distkern.core.errors import InputError
 from distkern.core.parameters import NOTHING, POSITIVE, Parameter, declared
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features import AbstractFeatures
-from distkern.maths.features.kernel_choice import GAMMA, KernelChoice, a_kernel
+from distkern.maths.features.base import GAMMA, KernelChoice, a_kernel
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.random import SAMPLER, Random, footprint_of_random
 from distkern.maths.kernels import FEATURE_KERNELS, AbstractTileKernel
@@ -62,15 +62,20 @@ from distkern.solvers._dsg.rounds import (
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
-from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
-from distkern.solvers.measuring import AbstractSearchable, Model
+from distkern.solvers.measuring import AbstractSearchable, Model, pass_cost
 from distkern.solvers.newton import Newton
-from distkern.solvers.offsets import offsets_of_scores, offsets_pass
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
-from distkern.solvers.targets import TargetScale, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import (
+    TargetScale,
+    offsets_of_scores,
+    offsets_pass,
+    scaled_risk,
+    target_outline,
+    target_scale,
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     share q of the training rows is at or below the quantile q, see
     :func:`~distkern.solvers.quantiles.quantiles_of_scores`. So do losses with probabilities: f starts at the
     log-odds of the classes and is shifted at the end, see
-    :func:`~distkern.solvers.offsets.offsets_of_scores`.
+    :func:`~distkern.solvers.targets.offsets_of_scores`.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from distkern.core.parameters import NOT_NEGATIVE, Parameter, declared, parameter, redeclared
-from distkern.maths.features.kernel_choice import GAMMA
+from distkern.maths.features.base import GAMMA
 from distkern.maths.losses.unlabelled import DensityRatio
 from distkern.solvers._dsg.settings import DSGSettings
 from distkern.solvers.dsg import UnpolishedDSG

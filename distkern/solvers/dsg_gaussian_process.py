@@ -28,7 +28,7 @@ from distkern.core.choices import Choices
 from distkern.core.errors import InputError
 from distkern.core.parameters import AUTO, NOTHING, POSITIVE, Parameter, Words, parameter, redeclared
 from distkern.core.types import Array, Block
-from distkern.maths.features.kernel_choice import GAMMA, KernelChoice
+from distkern.maths.features.base import GAMMA, KernelChoice
 from distkern.maths.features.random import SAMPLER, footprint_of_random
 from distkern.maths.kernels.bandwidth import gamma_from_width, width_from_gamma
 from distkern.maths.kernels.base import AbstractKernel, AbstractScaledKernel, AbstractTileKernel

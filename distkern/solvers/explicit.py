@@ -42,7 +42,6 @@ from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.features import AbstractFeatures, Footprint
 from distkern.passes import Derived, Outline, Reduce
 from distkern.solvers.base import Measures, PreviousModel, Problem, Steps
-from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
     AbstractSearchable,
@@ -52,15 +51,19 @@ from distkern.solvers.measuring import (
     State,
     Sums,
     figures_of,
+    held_out_pass,
+    measuring_pass,
+    pass_cost,
     zero_figures,
     zero_outlines,
     zero_pass,
 )
-from distkern.solvers.offsets import offsets_of_scores, offsets_pass
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import (
     TargetScale,
     figures_of_targets,
+    offsets_of_scores,
+    offsets_pass,
     scaled_risk,
     target_outline,
     target_scale,
@@ -162,7 +165,7 @@ class AbstractExplicit(AbstractSearchable[State]):
     Real targets are centred and scaled first, see :func:`~distkern.solvers.targets.target_scale`: f, nu and
     the objective have no unit; errors are mean squared errors in the units of the targets. For a loss with
     probabilities, f starts at the log-odds of the classes and is shifted at the end, see
-    :func:`~distkern.solvers.offsets.offsets_of_scores`. Linear features, and with such a loss all features,
+    :func:`~distkern.solvers.targets.offsets_of_scores`. Linear features, and with such a loss all features,
     get a constant one; its coefficient, the intercept, is not regularised.
 
     ``nu`` and ``gamma`` default to "auto" unless the solver's ``searched`` differs. No parameter may be

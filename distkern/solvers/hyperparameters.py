@@ -15,7 +15,7 @@ from distkern.core.choices import CERTAIN, Choices
 from distkern.core.parameters import AUTO, NOT_NEGATIVE, NOTHING, Parameter, Words, declared
 from distkern.core.registry import Family
 from distkern.maths.features import GIVEN_FEATURES, AbstractFeatures, find_features
-from distkern.maths.features.kernel_choice import GAMMA, a_kernel
+from distkern.maths.features.base import GAMMA, a_kernel
 from distkern.maths.features.landmarks import LANDMARKS, N_LANDMARKS
 from distkern.maths.kernels import KERNELS, LANDMARK_KERNELS
 from distkern.maths.losses import LOSSES, takes

@@ -1,4 +1,4 @@
-"""Sums of losses and errors over rows, the measuring passes of all solvers, and searchable solvers."""
+"""Sums of losses and errors over rows, the measuring passes with their cost, and searchable solvers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from distkern.core.choices import Choices, with_values
 from distkern.core.sparse import Rows
 from distkern.core.types import Block, Floats
-from distkern.maths.bases.base import AbstractBasis
+from distkern.maths.bases.base import STRIP_ROWS, AbstractBasis, tile_is_large
+from distkern.maths.features import Footprint
 from distkern.passes import Cost, Outline, Reduce
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
 from distkern.solvers.risk import Risk
@@ -199,6 +200,41 @@ def measure(block: Block, model: Model) -> Sums:
 def held_out(model: Model | None, cost: Cost) -> Reduce[Sums]:
     """The pass that measures the held-out rows."""
     return Reduce("held out", measure, Sums.add, model, split="test", cost=cost, measures_only=True)
+
+
+def gradient_pass(
+    problem: Problem, model: Model | None, footprint: Footprint, name: str = "gradient"
+) -> Reduce[Sums]:
+    """The pass of a solver over explicit features that sums losses, errors and the gradient."""
+    return Reduce(name, measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
+
+
+def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The pass that sums losses and errors."""
+    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))
+
+
+def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The pass that measures the held-out rows."""
+    return held_out(model, pass_cost(problem, footprint, 1))
+
+
+def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
+    """Cost of a pass that multiplies or sums the features ``uses`` times."""
+    size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
+    # features with large tiles are built again for each use
+    times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
+    cost = footprint.cost(times * footprint.operations + 2.0 * uses * size * outputs, summed=True)
+    # the driver builds the features of landmarks
+    cost = replace(cost, driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0)
+    return cost.holding(
+        task={
+            "predictions and slopes of a strip": (STRIP_ROWS, outputs, 48),
+            "coefficients and their sums": (2, size, outputs, 8 + itemsize),
+        },
+        result={"gradient": (size, outputs, 8)},
+        driver={"the features": (footprint.driver_bytes,)},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,9 +38,8 @@ from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, Update
 from distkern.solvers.bounds import FreeConstant, gradient_bound, length_of
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
-from distkern.solvers.feature_passes import held_out_pass
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, figures_of, zero_outlines
+from distkern.solvers.measuring import Figures, Model, figures_of, held_out_pass, zero_outlines
 from distkern.solvers.newton_matrices import PROVING_STEPS, SAMPLE_STEPS, NewtonMatrices, Objective
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.newton_sums import BySums, RowSums

@@ -23,11 +23,10 @@ from distkern.solvers.bounds import (
     step_bound,
 )
 from distkern.solvers.descent import BoundedMetric, Point, point_of
-from distkern.solvers.feature_passes import gradient_pass, held_out_pass, sampled_gradient_pass
 from distkern.solvers.gram import Grams, Solve, shifted_factor, with_curvatures, with_ones, with_slopes
-from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.measuring import Model, Sums, gradient_pass, held_out_pass
 from distkern.solvers.newton_sums import RowSums, Schedule, keeps_sums, kept_bytes
-from distkern.solvers.sample import RowSample
+from distkern.solvers.sample import RowSample, sampled_gradient_pass
 
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState

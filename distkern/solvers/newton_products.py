@@ -29,9 +29,8 @@ from distkern.solvers.bounds import (
     step_bound,
 )
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
-from distkern.solvers.feature_passes import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
-from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.measuring import Model, Sums, gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of, sampling
 

@@ -23,8 +23,7 @@ from distkern.maths.features import Footprint
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
-from distkern.solvers.feature_passes import held_out_pass, measuring_pass
-from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.measuring import Model, Sums, held_out_pass, measuring_pass
 from distkern.solvers.sample import RowSample, sample_of
 from distkern.solvers.targets import TargetSummary
 

@@ -36,9 +36,8 @@ from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import CountingState
-from distkern.solvers.feature_passes import held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums
+from distkern.solvers.measuring import Figures, Model, Sums, held_out_pass, measuring_pass
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import (
     AbstractLoop,
@@ -287,7 +286,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
     its block; the intercept is the regularised weight of a constant feature 1. The logistic loss adds an
     unregularised one: it starts at the log-odds and is shifted at the end, see
-    :func:`~distkern.solvers.offsets.offsets_of_scores`.
+    :func:`~distkern.solvers.targets.offsets_of_scores`.
     """
 
     lam: float = parameter(

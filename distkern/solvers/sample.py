@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from distkern.core.rng import Purpose, stream
 from distkern.core.types import Block
+from distkern.maths.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
-from distkern.solvers.measuring import Model, Sums, measure, measure_gradient
+from distkern.solvers.measuring import Model, Sums, measure, measure_gradient, pass_cost
 
 _LEAST_BLOCKS = 16
 #: least rows sampled from each block
@@ -112,3 +113,21 @@ def measure_sampled(block: Block, operand: SampledModel) -> Sums:
 def measure_sampled_gradient(block: Block, operand: SampledModel) -> Sums:
     """:func:`~distkern.solvers.measuring.measure_gradient` over the sampled rows."""
     return measure_gradient(operand.rows(block), operand.model)
+
+
+def sampled_gradient_pass(
+    problem: Problem, model: Model | None, footprint: Footprint, sample: RowSample
+) -> Reduce[Sums]:
+    """The pass that sums losses, errors and the gradient over a sample."""
+    cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
+    share = min(1.0, rows / problem.most_rows)
+    return Reduce(
+        "gradient of the sample",
+        measure_sampled_gradient,
+        Sums.add,
+        None if model is None else SampledModel(model, sample),
+        blocks=sample.blocks,
+        cost=replace(cost, operations=share * cost.operations).holding(
+            task={"rows of the sample": (rows, problem.row_bytes)}
+        ),
+    )

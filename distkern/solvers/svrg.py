@@ -46,10 +46,17 @@ from distkern.solvers.base import (
 )
 from distkern.solvers.bounds import FreeConstant, gradient_bound
 from distkern.solvers.explicit import Ended, FeatureState, settled
-from distkern.solvers.feature_passes import gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums, measure_gradient, with_largest
+from distkern.solvers.measuring import (
+    Figures,
+    Model,
+    Sums,
+    gradient_pass,
+    measure_gradient,
+    pass_cost,
+    with_largest,
+)
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed, FeaturePiece

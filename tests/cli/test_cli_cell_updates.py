@@ -9,8 +9,8 @@ import pytest
 from cell_problems import rows
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
-from distkern.engine.drive import Driver
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
+from runs import interrupted_after
 
 HERE = ("--scheduler", "synchronous")
 SETTINGS = ("--set", "search=none", "--set", "max_cell_rows=150", "--seed", "3")
@@ -84,17 +84,9 @@ def test_old_rows_are_asked_for(made, capsys):
     "name",
     ["move", "solve", *(pytest.param(name, marks=pytest.mark.slow) for name in ("move new rows", "cut"))],
 )
-def test_an_update_that_is_interrupted_leaves_the_model_and_goes_on(made, whole, tmp_path, monkeypatch, name):
-    execute, before = Driver._execute, load_model(made / "m").machines_
-
-    def interrupted(self, step):
-        found = execute(self, step)
-        if step.name == name:
-            raise KeyboardInterrupt
-        return found
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Driver, "_execute", interrupted)
+def test_an_update_that_is_interrupted_leaves_the_model_and_goes_on(made, whole, tmp_path, name):
+    before = load_model(made / "m").machines_
+    with interrupted_after(name):
         assert update(made, "--out", str(tmp_path / "m2")) == 130
     np.testing.assert_array_equal(load_model(made / "m").machines_, before)
     assert update(made, "--out", str(tmp_path / "m2"), "--resume") == 0

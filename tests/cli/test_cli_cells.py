@@ -10,7 +10,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from distkern.solvers import cells
 
 NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")

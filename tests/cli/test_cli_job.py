@@ -144,11 +144,6 @@ def test_a_wrong_flag_is_named_as_one():
         resolve_job(None, {"data": "d", "scheduler": "slurm"})
 
 
-def test_missing_job_file(tmp_path):
-    with pytest.raises(InputError, match=r"none\.toml: no such file"):
-        resolve_job(tmp_path / "none.toml", {})
-
-
 def test_the_estimator_of_a_job():
     estimator = make_estimator(
         Job(data="d", algorithm="csvrg", seed=7, params={"gamma": 0.5, "n_landmarks": 9})
@@ -166,8 +161,6 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit():
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        (Job(data="d", algorithm="csvgr"), "did you mean 'csvrg'"),
-        (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (
             Job(data="d", params={"diameter": 1.0}),
             "belongs to some algorithms only.*add --algorithm NAME, one of: avm, csvrg",

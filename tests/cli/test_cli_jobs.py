@@ -13,9 +13,9 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.dask.jobs import JobScheduler
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, JobIndex, check_store
 from distkern.jobs.record import Record
+from distkern.runs.algorithms import load_model
 
 
 def settings(stages):

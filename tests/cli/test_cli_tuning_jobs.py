@@ -9,8 +9,8 @@ import pytest
 from cluster_processes import wait_for
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
+from distkern.runs.algorithms import load_model
 
 JOB = """
 algorithm = "csvrg"

@@ -12,10 +12,10 @@ from distkern.cli.train import train_described
 from distkern.cli.tuning import JOBS, tune_described
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.record import Record
+from distkern.runs.algorithms import load_model
 
 CELLS = {"max_cell_rows": 60, "kernel": "rbf", "gamma": 0.5, "C": 1.0, "scale": "none", "search": "none"}
 

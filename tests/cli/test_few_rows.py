@@ -15,7 +15,7 @@ from distkern.cli.options import scheduler_for, where_to_run
 from distkern.core.types import AbstractSource
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 
 N_ROWS = 1000
 JOB = ["--algorithm", "csvrg", *settings_of(n_landmarks=40, gamma=0.3, stages=2, tol=0.0)]

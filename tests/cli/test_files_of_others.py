@@ -11,7 +11,7 @@ from distkern import NewtonRegressor
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from distkern.runs.folder import check_folder
 
 SQUARE = ["--algorithm", "newton", "--scheduler", "synchronous", *settings_of(features="linear")]

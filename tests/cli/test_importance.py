@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import random as random_sparse
 
 from distkern import NewtonRegressor, PegasosClassifier
-from distkern.cli.job import make_estimator, resolve_job
+from distkern.cli.job import make_recipe, resolve_job
 from distkern.cli.main import main
 from distkern.core.rng import Purpose, stream
 from distkern.core.sparse import SparseRows, values_at, with_values
@@ -19,9 +19,9 @@ from distkern.core.types import Block
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
-from distkern.estimators.loading import load_model
 from distkern.passes import Extent
 from distkern.runs import importance, run
+from distkern.runs.algorithms import load_model
 from distkern.runs.importance import ExplanationEffort, measured_importances
 from distkern.show.explanation import Explanation
 
@@ -249,7 +249,7 @@ def test_sparse_rows_are_permuted_and_set_as_dense_ones_are():
 def test_planned_peaks_cover_them(folder, tmp_path, monkeypatch):
     data = folder / "classes.zarr"
     job = resolve_job(None, {"data": str(data), "algorithm": NEWTON[1]}, NEWTON[3::2])
-    recipe, test = make_estimator(job).recipe(), open_dataset(data).test
+    recipe, test = make_recipe(job), open_dataset(data).test
     without, planned = (
         run.plan(recipe, open_dataset(data).train, test=test, scheduler="local", workers=2, importances=one)
         for one in (False, True)

@@ -11,7 +11,7 @@ from rich.console import Console
 from distkern.cli.main import main
 from distkern.cli.tables import column_table
 from distkern.data.table_report import ColumnReport
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from mixed_tables import adult
 
 #: a machine that is trained at once, for tests of what is said and written

@@ -16,8 +16,8 @@ from distkern import CSVRGClassifier, NewtonClassifier
 from distkern.cli.main import main
 from distkern.data import file_rows
 from distkern.data.ingest import shard, write_dataset
-from distkern.data.preparation import Like
-from distkern.estimators.loading import load_model
+from distkern.data.scaling import Like
+from distkern.runs.algorithms import load_model
 from distkern.runs.scoring import files_for, predict_files_to
 
 NAMES = ["age", "size", "price"]

@@ -13,7 +13,7 @@ import pytest
 from cluster_processes import finish, settings_of, start_distkern
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 
 JOB = """
 algorithm = "csvrg"

@@ -14,9 +14,9 @@ from distkern.cli.main import main
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
 from distkern.data.store import atomic
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, attached_facts
 from distkern.runs import updating
+from distkern.runs.algorithms import load_model
 from distkern.runs.persistence import check_model
 from distkern.show import report
 from distkern.show.metrics import read

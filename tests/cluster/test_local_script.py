@@ -11,7 +11,7 @@ import pytest
 
 from cluster_processes import finish, free_port, settings_of, start_distkern, wait_for
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 
 pytestmark = [
     pytest.mark.slow,

@@ -22,7 +22,7 @@ import pytest
 
 from cluster_processes import distkern, free_port, settings_of, wait_for
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
 #: daemons lie where only root's shells look

@@ -11,8 +11,7 @@ from distkern.data.columns._target_means import TargetSums
 from distkern.data.dataset import open_dataset
 from distkern.data.file_rows import FileRows
 from distkern.data.ingest import check, shard
-from distkern.data.preparation import Like
-from distkern.data.scaling import ScalingFit
+from distkern.data.scaling import Like, ScalingFit
 from distkern.runs.writing import write_dataset
 
 N_ROWS = 60

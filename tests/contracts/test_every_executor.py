@@ -24,7 +24,6 @@ from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Cost, Each, Extent, Reduce, Stream, Visit, whole_visits
 from distkern.passes.execution import Call
 from distkern.runs.scoring import predict_to
-from distkern.solvers.base import Problem
 from small import slow_but
 from toy import (
     BatchesSolver,
@@ -36,6 +35,7 @@ from toy import (
     add,
     bad_item,
     blas_threads,
+    executor_of,
     failing,
     first_column,
     norm_of_blocks,
@@ -43,6 +43,7 @@ from toy import (
     scaled_sum,
     sum_scaled_by_first,
     take,
+    toy_problem,
     toy_rounds,
 )
 
@@ -54,11 +55,7 @@ pytestmark = pytest.mark.usefixtures("several_blas_threads")
 
 @pytest.fixture(scope="module", params=EVERY)
 def executor(request):
-    if request.param == "local":
-        yield request.getfixturevalue("local_workers")
-        return
-    with open_executor(request.param, workers=2) as opened:
-        yield opened
+    yield from executor_of(request)
 
 
 @contextmanager
@@ -259,7 +256,7 @@ def test_each_reads_the_blocks_of_lazy_graphs(executor, tmp_path):
     ids=["a run", "rounds", "batches"],
 )
 def test_the_same_bits_everywhere(executor, source, solver, state):
-    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
+    problem = toy_problem(source, seed=7)
     outcome = Driver({"train": source}, executor).run(solver, problem)
     with open_executor("synchronous") as one:
         alone = Driver({"train": source}, one).run(solver, problem)
@@ -269,7 +266,7 @@ def test_the_same_bits_everywhere(executor, source, solver, state):
 
 def test_runs_that_share_an_executor_have_the_same_bits(executor):
     source = ToySource()
-    problem = Problem(source.block_rows, 2, source.dtype, 7, n_outputs=1, has_test=False)
+    problem = toy_problem(source, seed=7)
     given = executor.machine
     limited = replace(given, memory_limit=2**30)
     executor.machine = limited

@@ -333,7 +333,7 @@ def scattered(n, d, *, seed=0, share=0.15):
 def test_sparse_tiles_are_the_closed_form(kernel, dtype):
     rows = scattered(200, 40).astype(dtype)
     landmarks = rows[::8]
-    prepared = kernel.prepare_rows(SparseRows.of_dense(landmarks))
+    prepared = kernel.prepare_sparse(SparseRows.of_dense(landmarks))
     scores = np.empty((len(rows), len(landmarks)), dtype=dtype)
     prepared.scores(SparseRows.of_dense(rows), scores)
     assert np.all(scores <= 0)

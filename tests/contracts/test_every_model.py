@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from distkern.estimators.loading import load_model
-from distkern.runs.algorithms import algorithms
+from distkern.runs.algorithms import algorithms, load_model
 from distkern.runs.scoring import predict_to
 from runs import evaluate, plan, train
 from small import each, most_classes, small, taken

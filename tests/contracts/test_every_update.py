@@ -11,7 +11,7 @@ from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.executors import open_executor
-from distkern.model.further import SavedForUpdate
+from distkern.model.parts import SavedForUpdate
 from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
 from distkern.runs import evaluation, run

@@ -3,11 +3,9 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from distkern import NewtonClassifier
 from distkern.core import registry
 from distkern.core.errors import InputError
 from distkern.core.registry import Family, class_name
@@ -103,53 +101,3 @@ def test_a_name_is_looked_for_once(monkeypatch):
 
 def test_a_member_of_another_base_is_none():
     assert Family("distkern.maths.kernels", AbstractLoss).get("laplacian") is None
-
-
-def test_predicting_rows_with_a_stored_model_imports_little(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(60, 3))
-    NewtonClassifier(n_landmarks=5, stages=2, random_state=0).fit(rows, rows[:, 0] > 0).save(tmp_path)
-    code = (
-        "import sys, distkern, numpy\n"
-        f"distkern.load_model({str(tmp_path)!r}).predict(numpy.zeros((2, 3)))\n"
-        "print(*(name for name in sys.modules if name.startswith('distkern')), 'dask' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    *imported, has_dask = ran.stdout.split()
-    assert has_dask == "False"
-    others = {
-        "engine.checkpoint",
-        "engine.drive",
-        "engine.executors",
-        "runs.fitting",
-        "runs.mapped",
-        "runs.data",
-        "runs.importance",
-        "runs.scaled",
-        "choose",
-        "solvers.simba",
-        "data.store.atomic",
-        "data.dataset",
-        "data.frames",
-    }
-    assert not {f"distkern.{name}" for name in others} & set(imported)
-    # half of them are families and solvers: signatures name the parameters of all kernels and losses, and a
-    # solver declares those of its estimators
-    assert len(imported) <= 141, sorted(imported)
-
-
-def test_asking_for_one_imports_no_other():
-    code = (
-        "import sys\n"
-        "from distkern.solvers.base import SOLVERS\n"
-        "assert SOLVERS.find('newton').name == 'newton'\n"
-        "print([name for name in ('csvrg', 'simba', 'cells') if f'distkern.solvers.{name}' in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
-
-
-def test_workers_that_draw_rows_for_importances_import_no_scikit_learn():
-    """It would take half of what a worker of the demo may use."""
-    code = "import sys, distkern.runs.importance\nprint('sklearn' in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"

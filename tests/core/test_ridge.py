@@ -5,17 +5,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from distkern.core import ridge
-from distkern.core.blas import single_threaded
 from distkern.core.errors import DistkernError
 from distkern.maths.kernels import kernel_matrix
 
 N_ROWS = 600
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with single_threaded():
-        yield
 
 
 @pytest.fixture

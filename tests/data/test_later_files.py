@@ -8,7 +8,7 @@ from test_tables import feature, made, rows, small_blocks, written
 from distkern.core.errors import InputError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import check, shard
-from distkern.data.preparation import Like
+from distkern.data.scaling import Like
 from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset

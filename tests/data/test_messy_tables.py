@@ -15,10 +15,10 @@ from distkern.core.errors import InputError, Problems
 from distkern.data.columns import _reading
 from distkern.data.file_rows import FileRows
 from distkern.data.ingest import check, shard
-from distkern.data.preparation import Like
+from distkern.data.scaling import Like
 from distkern.data.table_report import ColumnReport
-from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
+from distkern.runs.algorithms import load_model
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset
 

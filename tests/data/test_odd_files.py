@@ -14,16 +14,16 @@ from distkern import NewtonClassifier
 from distkern.choose.tuning.record import SearchFolder, Task
 from distkern.cli.main import main
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.data.appending import append_text
 from distkern.data.dataset import open_dataset
 from distkern.data.feature_major import read_columns
 from distkern.data.ingest import write_dataset
 from distkern.data.store.arrays import load_arrays, save_arrays
 from distkern.data.store.description import sealed
 from distkern.data.store.parts import ArrayParts
-from distkern.estimators.loading import load_model
+from distkern.data.store.places import append_text
 from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.record import Record
+from distkern.runs.algorithms import load_model
 from distkern.runs.folder import check_folder
 
 

@@ -21,7 +21,7 @@ from distkern.data.formats import _rows, csv
 from distkern.data.frames import fit_frame
 from distkern.data.ingest import shard
 from distkern.data.options import ShardOptions
-from distkern.data.preparation import Like
+from distkern.data.scaling import Like
 from distkern.data.spool import Spool
 from distkern.data.table import Table
 from distkern.estimators.newton import NewtonClassifier

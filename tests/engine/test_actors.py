@@ -20,7 +20,7 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.solvers.base import Problem
-from toy import RoundsSolver, ToySource, forget_state, open_residents
+from toy import RoundsSolver, ToySource, forget_state, open_residents, same_sums
 
 SOURCE = ToySource()
 PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=False)
@@ -40,11 +40,6 @@ def whole():
 @pytest.fixture(scope="module")
 def executor(local_workers):
     return local_workers
-
-
-def same(first, second):
-    np.testing.assert_array_equal(first.state.sums, second.state.sums)
-    assert first.state.shift == second.state.shift
 
 
 def kill_one(executor):
@@ -68,7 +63,7 @@ def n_actors(executor):
 
 def test_the_bits_and_the_story_on_two_workers(executor, whole):
     heard = []
-    same(run(executor, listeners=[heard.append]), whole)
+    same_sums(run(executor, listeners=[heard.append]), whole)
     modes = {e["mode"] for e in heard if e.kind == "pass_finished" and e["name"] == "toy rounds"}
     assert modes == {"rounds on 2 workers"}
     assert not [event for event in heard if event.kind == "worker_lost"]
@@ -90,7 +85,7 @@ def test_an_error_of_a_resident_comes_through(executor):
 
 def test_through_the_scheduler_where_the_workers_cannot_be_reached(executor, whole, monkeypatch):
     monkeypatch.setattr(executor._client, "rpc", lambda address: Unreachable())
-    same(run(executor), whole)
+    same_sums(run(executor), whole)
 
 
 class Unreachable:
@@ -139,7 +134,7 @@ def test_a_resumed_run_goes_on_with_the_state_on_other_hands(executor, whole, tm
     with pytest.raises(KeyboardInterrupt):
         run(executor, folder=folder, listeners=[stop])
     assert folder.stages() == [0, 1]
-    same(run(executor, folder=folder, resume=True), whole)
+    same_sums(run(executor, folder=folder, resume=True), whole)
     deadline = time.monotonic() + 10
     while n_actors(executor) != {0}:
         assert time.monotonic() < deadline, "the workers keep nothing when a run is over"
@@ -149,7 +144,7 @@ def test_a_resumed_run_goes_on_with_the_state_on_other_hands(executor, whole, tm
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_bits_on_any_number_of_workers(workers, whole):
     with open_executor("local", workers=workers) as executor:
-        same(run(executor), whole)
+        same_sums(run(executor), whole)
 
 
 @pytest.mark.slow
@@ -159,7 +154,7 @@ def test_a_worker_that_dies_in_an_exchange_changes_nothing(checkpointed, whole, 
     folder = CheckpointFolder(tmp_path / "checkpoints", {}) if checkpointed else None
     with open_executor("local", workers=2) as executor:
         solver = RoundsSolver(deadly=tmp_path / "killed")
-        same(run(executor, solver=solver, folder=folder, listeners=[heard.append]), whole)
+        same_sums(run(executor, solver=solver, folder=folder, listeners=[heard.append]), whole)
     assert (tmp_path / "killed").exists()
     assert [event.kind for event in heard].count("worker_lost") == 1
 
@@ -176,7 +171,7 @@ def test_workers_that_die_between_exchanges_and_before_checkpoints_change_nothin
             if event.kind == "stage_finished" and event["metrics"]["stage"] in (1, 4):
                 killed.append(kill_one(executor))
 
-        same(run(executor, listeners=[kill], folder=CheckpointFolder(tmp_path, {})), whole)
+        same_sums(run(executor, listeners=[kill], folder=CheckpointFolder(tmp_path, {})), whole)
     assert len(killed) > 4
 
 

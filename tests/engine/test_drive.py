@@ -9,11 +9,9 @@ import pytest
 from distkern.core.choices import Compared
 from distkern.core.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.drive import Driver, Interrupted
-from distkern.engine.events import KINDS, EventLog
-from distkern.engine.executors import open_executor
-from distkern.solvers.base import Problem
-from toy import InterruptAt, ToySolver, ToySource
+from distkern.engine.drive import Interrupted
+from distkern.engine.events import KINDS
+from toy import InterruptAt, ToySolver, ToySource, run_toy, toy_problem
 
 IDENTITY = {"data set": "toy", "lam": 1.0}
 
@@ -23,49 +21,42 @@ def source():
     return ToySource()
 
 
-@pytest.fixture
-def problem(source):
-    return Problem(source.block_rows, 2, source.dtype, 3, n_outputs=1, has_test=False)
-
-
-def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None):
-    with open_executor("synchronous") as executor:
-        driver = Driver({"train": source}, executor, EventLog(listeners), folder)
-        return driver.run(solver or ToySolver(), problem, resume=resume)
+def run(source, *, solver=None, **how):
+    return run_toy(source, solver or ToySolver(), **how)
 
 
 @pytest.mark.parametrize("kind", ["pass_started", "pass_progress", "pass_finished", "checkpoint_saved"])
 @pytest.mark.parametrize("stage", [0, 1, 3, 4])
-def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, problem, tmp_path, kind, stage):
-    whole = run(source, problem)
+def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, tmp_path, kind, stage):
+    whole = run(source)
     folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
     with pytest.raises(Interrupted) as interrupted:
-        run(source, problem, folder=folder, listeners=[InterruptAt(kind, stage)])
+        run(source, folder=folder, listeners=[InterruptAt(kind, stage)])
     message = str(interrupted.value)
     assert ("--resume" in message) == bool(folder.stages())
-    resumed = run(source, problem, folder=folder, resume=True)
+    resumed = run(source, folder=folder, resume=True)
     np.testing.assert_array_equal(resumed.state.order, whole.state.order)
     np.testing.assert_array_equal(resumed.state.total, whole.state.total)
     assert [line["stage"] for line in resumed.history] == [0, 1, 2, 3, 4]
     assert [line["rows_read"] for line in resumed.history] == [line["rows_read"] for line in whole.history]
 
 
-def test_only_the_last_two_checkpoints_are_kept(source, problem, tmp_path):
+def test_only_the_last_two_checkpoints_are_kept(source, tmp_path):
     folder = CheckpointFolder(tmp_path, IDENTITY)
-    run(source, problem, folder=folder)
+    run(source, folder=folder)
     assert folder.stages() == [3, 4]
 
 
-def test_resume_with_another_job_is_refused(source, problem, tmp_path):
-    run(source, problem, folder=CheckpointFolder(tmp_path, IDENTITY))
+def test_resume_with_another_job_is_refused(source, tmp_path):
+    run(source, folder=CheckpointFolder(tmp_path, IDENTITY))
     other = CheckpointFolder(tmp_path, IDENTITY | {"lam": 2.0})
     with pytest.raises(InputError, match=r"another lam \(1\.0\) than now \(2\.0\)"):
-        run(source, problem, folder=other, resume=True)
+        run(source, folder=other, resume=True)
 
 
-def test_a_damaged_checkpoint_falls_back_to_the_one_before(source, problem, tmp_path):
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(source, tmp_path):
     folder = CheckpointFolder(tmp_path, IDENTITY)
-    whole = run(source, problem, folder=folder)
+    whole = run(source, folder=folder)
     damaged = [
         path for path in (tmp_path / "stage-00004").rglob("*") if path.is_file() and path.name != "zarr.json"
     ]
@@ -73,20 +64,20 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(source, problem, tmp_
         content = bytearray(path.read_bytes())
         content[0] ^= 1
         path.write_bytes(content)
-    again = run(source, problem, folder=folder, resume=True)
+    again = run(source, folder=folder, resume=True)
     np.testing.assert_array_equal(again.state.order, whole.state.order)
 
 
-def test_divergence_names_the_step(source, problem, tmp_path):
+def test_divergence_names_the_step(source, tmp_path):
     folder = CheckpointFolder(tmp_path, IDENTITY)
     with pytest.raises(DivergenceError, match=r"after stage 2.*smaller step_size"):
-        run(source, problem, folder=folder, solver=ToySolver(diverge_at=2))
+        run(source, folder=folder, solver=ToySolver(diverge_at=2))
     assert folder.stages() == [0, 1]
 
 
-def test_events_tell_the_whole_story(source, problem):
+def test_events_tell_the_whole_story(source):
     heard = []
-    run(source, problem, listeners=[heard.append])
+    run(source, listeners=[heard.append])
     kinds = [event.kind for event in heard]
     assert kinds[0] == "run_started"
     assert kinds[-1] == "run_finished"
@@ -100,12 +91,12 @@ def test_events_tell_the_whole_story(source, problem):
     json.dumps(lines)
 
 
-def test_seconds_go_on_after_resume(source, problem, tmp_path):
+def test_seconds_go_on_after_resume(source, tmp_path):
     folder = CheckpointFolder(tmp_path, IDENTITY)
     with pytest.raises(Interrupted):
-        run(source, problem, folder=folder, listeners=[InterruptAt("pass_started", 3)])
+        run(source, folder=folder, listeners=[InterruptAt("pass_started", 3)])
     before = folder.newest_header().counters["seconds"]
-    resumed = run(source, problem, folder=folder, resume=True)
+    resumed = run(source, folder=folder, resume=True)
     assert resumed.history[-1]["seconds"] >= before
 
 
@@ -118,18 +109,20 @@ class Choosing(ToySolver):
         )
 
 
-def test_what_a_solver_chose_is_told_once_and_again_after_resume(source, problem, tmp_path):
+def test_what_a_solver_chose_is_told_once_and_again_after_resume(source, tmp_path):
     def told(**options):
         heard = []
         folder = CheckpointFolder(tmp_path, IDENTITY)
-        outcome = run(source, problem, solver=Choosing(), folder=folder, listeners=[heard.append], **options)
+        outcome = run(
+            source, solver=Choosing(), problem=problem, folder=folder, listeners=[heard.append], **options
+        )
         texts = [event["text"] for event in heard if event.kind == "message"]
         assert heard[-1].kind == "run_finished"
         assert all(line["candidates"] == [asdict(one) for one in compared] for line in outcome.history)
         return texts, [line["notes"] for line in outcome.history]
 
     compared = Compared("linear", 0.25), Compared("exact", 0.125, 1000, 1000)
-    problem = replace(problem, candidates=compared)
+    problem = replace(toy_problem(source), candidates=compared)
     tried = ["tried: linear: 0.25", "tried: exact (1,000 rows x 1,000 functions): 0.125"]
     texts, notes = told()
     assert texts == [*tried, "chosen: b", "chosen: a", "b"]

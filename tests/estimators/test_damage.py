@@ -14,7 +14,7 @@ from distkern.data.ingest import write_dataset
 from distkern.data.store.description import sealed
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.dsg import DSGRegressor
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from runs import train
 
 FLIPS = 60

@@ -19,8 +19,7 @@ from distkern import (
 )
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
-from distkern.runs.algorithms import algorithms
+from distkern.runs.algorithms import algorithms, load_model
 from parts import parts_of
 
 
@@ -204,7 +203,6 @@ def test_no_model_and_newer_model_are_refused(binary, tmp_path):
 
 UNUSABLE = {
     CSVRGClassifier: [
-        ({"kernel": "rfb"}, "kernel"),
         ({"landmarks": "coverage", "diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
         ({"landmarks": "uniform", "diameter": 0.5, "n_landmarks": None}, "diameter=0.5 has no effect"),
         ({"kernel": "matern", "smoothness": 2.0}, "half integer"),

@@ -5,7 +5,7 @@ import pytest
 
 from distkern import PegasosClassifier
 from distkern.core.errors import InputError
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from problems import topics
 from runs import plan
 

@@ -12,8 +12,8 @@ from distkern.core.text import listed
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import METHODS
 from distkern.model.features import LandmarkModel
+from distkern.model.parts import History
 from distkern.runs.algorithms import estimators
-from distkern.show.history import History
 
 RNG = np.random.default_rng(0)
 FRAME = pandas.DataFrame({f"column number {at}": RNG.normal(size=300) for at in range(20)})

@@ -13,10 +13,9 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
 from distkern.model.features import LandmarkModel
 from distkern.passes.machine import COMPILED_BYTES, PAGES_BYTES, WORKER_BASE_BYTES
-from distkern.runs.algorithms import algorithms
+from distkern.runs.algorithms import algorithms, load_model
 from problems import topics
 from runs import plan, train
 

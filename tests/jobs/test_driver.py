@@ -13,11 +13,11 @@ from distkern.cli.train import supervised, train_described
 from distkern.core.errors import ClusterError, InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.events import Event
-from distkern.estimators.loading import load_model
 from distkern.jobs import driver as driver_module
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive
 from distkern.jobs.folder import FencedError, JobFolder
 from distkern.jobs.record import Record
+from distkern.runs.algorithms import load_model
 
 STAGES = 4
 

@@ -10,8 +10,8 @@ import pytest
 
 from cluster_processes import Processes, distkern, finish, settings_of, start_distkern, wait_for
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
+from distkern.runs.algorithms import load_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 

@@ -13,8 +13,8 @@ import pytest
 
 from cluster_processes import distkern, settings_of, wait_for
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
+from distkern.runs.algorithms import load_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

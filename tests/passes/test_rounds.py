@@ -16,22 +16,21 @@ from distkern.core.types import groups_of
 from distkern.data.store.arrays import array_names, load_arrays, save_arrays
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.dask.actor import ResidentActor, StaleActorError
-from distkern.engine.drive import Driver, Interrupted
-from distkern.engine.events import EventLog
-from distkern.engine.executors import open_executor
+from distkern.engine.drive import Interrupted
 from distkern.passes import Cost, Derived, Extent, Machine, Message, Reduce, each, machine, reduce, rounds
 from distkern.passes.machine import MIB
 from distkern.passes.rounds import Exchanging
-from distkern.solvers.base import Problem
 from toy import (
     InterruptAt,
     RoundsSolver,
     RoundsState,
-    ToyResident,
     ToySource,
     add,
     open_toy,
+    run_toy,
+    same_sums,
     scaled_sum,
+    toy_problem,
     toy_rounds,
 )
 
@@ -43,20 +42,8 @@ def source():
     return ToySource()
 
 
-@pytest.fixture
-def problem(source):
-    return Problem(source.block_rows, 2, source.dtype, 3, n_outputs=1, has_test=False)
-
-
-def run(source, problem, *, folder=None, resume=False, listeners=(), solver=None, scheduler="synchronous"):
-    with open_executor(scheduler, workers=3) as executor:
-        driver = Driver({"train": source}, executor, EventLog(listeners), folder)
-        return driver.run(solver or RoundsSolver(), problem, resume=resume)
-
-
-def same(first, second):
-    np.testing.assert_array_equal(first.state.sums, second.state.sums)
-    assert first.state.shift == second.state.shift
+def run(source, *, solver=None, **how):
+    return run_toy(source, solver or RoundsSolver(), **how)
 
 
 def by_hand(source, solver):
@@ -90,24 +77,19 @@ def by_hand(source, solver):
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_the_mathematics_is_that_of_the_solver_alone(source, problem, scheduler):
-    outcome = run(source, problem, scheduler=scheduler)
+def test_the_mathematics_is_that_of_the_solver_alone(source, scheduler):
+    outcome = run(source, scheduler=scheduler)
     shift, sums = by_hand(source, RoundsSolver())
     assert outcome.state.shift == shift
     np.testing.assert_array_equal(outcome.state.sums, sums)
 
 
 def die(folder, killed):
-    run(
-        ToySource(),
-        Problem(ToySource().block_rows, 2, np.dtype(np.float32), 3, n_outputs=1, has_test=False),
-        folder=CheckpointFolder(folder, IDENTITY),
-        solver=RoundsSolver(deadly=killed),
-    )
+    run(ToySource(), folder=CheckpointFolder(folder, IDENTITY), solver=RoundsSolver(deadly=killed))
 
 
 @pytest.mark.slow
-def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source, problem, tmp_path):
+def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source, tmp_path):
     # the state is in the driver's process, so the resident takes it along when it kills its process
     process = multiprocessing.get_context("spawn").Process(
         target=die, args=(tmp_path / "checkpoints", tmp_path / "killed")
@@ -117,50 +99,50 @@ def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source
     assert process.exitcode == -signal.SIGKILL
     folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
     assert folder.stages() == [0, 1]
-    same(run(source, problem, folder=folder, resume=True), run(source, problem))
+    same_sums(run(source, folder=folder, resume=True), run(source))
 
 
 @pytest.mark.parametrize("kind", ["pass_started", "pass_progress", "pass_finished", "checkpoint_saved"])
 @pytest.mark.parametrize("stage", [1, 2, 4])
-def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, problem, tmp_path, kind, stage):
-    whole = run(source, problem)
+def test_interrupted_anywhere_and_resumed_gives_the_same_bits(source, tmp_path, kind, stage):
+    whole = run(source)
     folder = CheckpointFolder(tmp_path / "checkpoints", IDENTITY)
     with pytest.raises(Interrupted):
-        run(source, problem, folder=folder, listeners=[InterruptAt(kind, stage, "toy rounds")])
+        run(source, folder=folder, listeners=[InterruptAt(kind, stage, "toy rounds")])
     # threads hold the groups in other hands than before
-    resumed = run(source, problem, folder=folder, resume=True, scheduler="threads")
-    same(resumed, whole)
+    resumed = run(source, folder=folder, resume=True, scheduler="threads")
+    same_sums(resumed, whole)
 
 
-def test_a_state_that_a_resumed_run_does_not_come_to_is_kept(source, problem, tmp_path):
+def test_a_state_that_a_resumed_run_does_not_come_to_is_kept(source, tmp_path):
     solver = RoundsSolver(pause=(2, 3), stages=4)
-    whole = run(source, problem, solver=solver)
+    whole = run(source, solver=solver)
     folder = CheckpointFolder(tmp_path, IDENTITY)
     with pytest.raises(Interrupted):
-        run(source, problem, solver=solver, folder=folder, listeners=[InterruptAt("checkpoint_saved", 1)])
+        run(source, solver=solver, folder=folder, listeners=[InterruptAt("checkpoint_saved", 1)])
     # this run writes checkpoints 2 and 3 without ever opening the state; the next needs it
     again = {"solver": solver, "folder": folder, "resume": True}
     with pytest.raises(Interrupted):
-        run(source, problem, **again, listeners=[InterruptAt("checkpoint_saved", 3)])
-    same(run(source, problem, **again), whole)
+        run(source, **again, listeners=[InterruptAt("checkpoint_saved", 3)])
+    same_sums(run(source, **again), whole)
 
 
-def test_a_damaged_state_falls_back_to_the_checkpoint_before(source, problem, tmp_path):
+def test_a_damaged_state_falls_back_to_the_checkpoint_before(source, tmp_path):
     folder = CheckpointFolder(tmp_path, IDENTITY)
-    whole = run(source, problem, folder=folder)
+    whole = run(source, folder=folder)
     newest = tmp_path / "stage-00004"
     chunk = newest / "c" / "0"
     chunk.write_bytes(bytes([chunk.read_bytes()[0] ^ 1]) + chunk.read_bytes()[1:])
     with pytest.raises(CorruptDataError):
         folder.residents(4)["toy rounds"][3]
-    resumed = run(source, problem, folder=folder, resume=True)
-    same(resumed, whole)
+    resumed = run(source, folder=folder, resume=True)
+    same_sums(resumed, whole)
     assert [line["stage"] for line in resumed.history] == [0, 1, 2, 3, 4]
 
 
-def test_it_tells_of_rounds_and_counts_no_rows(source, problem):
+def test_it_tells_of_rounds_and_counts_no_rows(source):
     heard = []
-    outcome = run(source, problem, listeners=[heard.append])
+    outcome = run(source, listeners=[heard.append])
     finished = [e for e in heard if e.kind == "pass_finished" and e["name"] == "toy rounds"]
     assert len(finished) == 6
     for event in finished:
@@ -173,9 +155,9 @@ def test_it_tells_of_rounds_and_counts_no_rows(source, problem):
     assert outcome.history[-1]["rows_read"] == 25 * 7
 
 
-def test_feature_accesses_are_the_solvers_or_those_of_its_passes(source, problem):
-    assert run(source, problem).history[-1]["feature_accesses"] == 25 * 7 * 2
-    line = run(source, problem, solver=RoundsSolver(accesses=(123, 45))).history[-1]
+def test_feature_accesses_are_the_solvers_or_those_of_its_passes(source):
+    assert run(source).history[-1]["feature_accesses"] == 25 * 7 * 2
+    line = run(source, solver=RoundsSolver(accesses=(123, 45))).history[-1]
     assert (line["feature_accesses"], line["feature_accesses_nonzero"]) == (123, 45)
 
 
@@ -195,7 +177,7 @@ def test_progress_is_told_ten_times_a_second_at_most():
     assert told[-1] == 20_000
 
 
-def test_what_is_derived_is_made_once_in_a_run_and_again_when_it_is_resumed(source, problem, tmp_path):
+def test_what_is_derived_is_made_once_in_a_run_and_again_when_it_is_resumed(source, tmp_path):
     made = []
 
     @dataclass(frozen=True)
@@ -215,17 +197,17 @@ def test_what_is_derived_is_made_once_in_a_run_and_again_when_it_is_resumed(sour
     def folder():
         return CheckpointFolder(tmp_path / "c", IDENTITY)
 
-    whole = run(source, problem, solver=Deriving())
+    whole = run(source, solver=Deriving())
     assert made == [0]
-    run(source, problem, solver=Deriving())
+    run(source, solver=Deriving())
     assert made == [0, 0]
     with pytest.raises(Interrupted):
-        run(source, problem, folder=folder(), solver=Deriving(stop_after=2))
-    same(run(source, problem, folder=folder(), resume=True, solver=Deriving()), whole)
+        run(source, folder=folder(), solver=Deriving(stop_after=2))
+    same_sums(run(source, folder=folder(), resume=True, solver=Deriving()), whole)
     assert made == [0, 0, 0, 2]
 
 
-def test_a_message_without_rounds_is_refused(source, problem):
+def test_a_message_without_rounds_is_refused(source):
     @dataclass(frozen=True)
     class Late(RoundsSolver):
         def stage(self, problem, state):
@@ -235,18 +217,7 @@ def test_a_message_without_rounds_is_refused(source, problem):
             yield Message((1, state.shift, None))
 
     with pytest.raises(RuntimeError, match="rounds are over: yield another Rounds before a Message"):
-        run(source, problem, solver=Late())
-
-
-def test_an_error_of_a_resident_comes_through_and_threads_are_closed(source):
-    step = toy_rounds()
-    with open_executor("threads", workers=3) as executor:
-        plan = step.plan(Extent.of(source), executor.machine)
-        assert len(plan.partitions) == 3
-        residents = executor.residents(step, plan, source, {}, print)
-        with pytest.raises(ValueError, match="round 4 is bad"):
-            residents.exchange((4, -1.0, None))
-        residents.close()
+        run(source, solver=Late())
 
 
 def test_checkpoints_take_one_group_at_a_time(tmp_path):
@@ -303,13 +274,6 @@ def test_an_actor_refuses_what_is_not_meant_for_it(source):
     assert restored.exchange("here", 2, message) == actor.exchange("here", 2, message)
 
 
-def test_a_resident_alone_answers_like_its_part(source):
-    together = ToyResident({g: source.group(g) for g in range(5)}, 0.7, {})
-    alone = [ToyResident({g: source.group(g)}, 0.7, {}) for g in range(5)]
-    whole = together.answer((0, 0.3, None))
-    np.testing.assert_array_equal(whole, np.concatenate([part.answer((0, 0.3, None)) for part in alone]))
-
-
 ROWS = (100_000,) * 16
 
 
@@ -352,11 +316,10 @@ def test_rows_that_only_workers_can_read_or_only_the_driver_has():
     assert not toy_rounds().plan(Extent(ROWS, 400, in_memory=True), far).on_workers
 
 
-def test_an_outline_with_rounds_is_planned(problem, source):
+def test_an_outline_with_rounds_is_planned(source):
     machine = Machine("distributed", 2)
-    reduce_plan, rounds_plan = (
-        outline.step.plan(Extent.of(source), machine) for outline in RoundsSolver().outline(problem)
-    )
+    outline = RoundsSolver().outline(toy_problem(source))
+    reduce_plan, rounds_plan = (one.step.plan(Extent.of(source), machine) for one in outline)
     assert reduce_plan.bytes_read > rounds_plan.bytes_read == 0
     assert rounds_plan == toy_rounds().plan(Extent.of(source), machine)
 

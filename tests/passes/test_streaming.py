@@ -14,7 +14,7 @@ from distkern.passes.stream import Pieces
 from distkern.runs.data import from_arrays
 from runs import posed_problem
 from small import slow_but
-from toy import ToySource, prepare
+from toy import ToySource, executor_of, prepare
 
 MODES = [
     # cost of preparing, wire: chosen so that the planner takes each way
@@ -30,11 +30,7 @@ MODES = [
 
 @pytest.fixture(scope="module", params=slow_but(["threads", "processes", "local"], "threads", "local"))
 def executor(request):
-    if request.param == "local":
-        yield request.getfixturevalue("local_workers")
-        return
-    with open_executor(request.param, workers=2) as opened:
-        yield opened
+    yield from executor_of(request)
 
 
 @pytest.mark.parametrize(("mode", "machine", "cost"), MODES)

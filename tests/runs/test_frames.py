@@ -22,9 +22,8 @@ from distkern.core.errors import InputError
 from distkern.data.file_rows import FileRows
 from distkern.data.frames import encode_frame
 from distkern.data.ingest import shard
-from distkern.data.preparation import Like
-from distkern.estimators.loading import load_model
-from distkern.runs.algorithms import algorithms
+from distkern.data.scaling import Like
+from distkern.runs.algorithms import algorithms, load_model
 from mixed_tables import adult
 from small import slow_but, small
 

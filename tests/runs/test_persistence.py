@@ -13,8 +13,8 @@ from distkern import AVMClassifier, CSVRGClassifier, NewtonClassifier
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.store.arrays import load_arrays, save_arrays
 from distkern.data.store.description import sealed
-from distkern.estimators.loading import load_model
 from distkern.runs import persistence
+from distkern.runs.algorithms import load_model
 
 KEYS = {
     "encoding-type",

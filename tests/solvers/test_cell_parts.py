@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 
 from distkern import CellRegressor, load_model
-from distkern.core.blas import single_threaded
 from distkern.maths.kernels import TILE_KERNELS, find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers._cells import machine as machines
 from distkern.solvers._cells.machine import CellSettings, merged, solve_cell
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with single_threaded():
-        yield
 
 
 def rows_of(n, d, seed=0, dtype=np.float32):

@@ -7,11 +7,11 @@ from distkern.data.ingest import write_dataset
 from distkern.data.store.parts import ArrayParts, SlicedParts
 from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
-from distkern.estimators.loading import load_model
 from distkern.model import cells
+from distkern.runs.algorithms import load_model
 from distkern.solvers._cells import layout
 from problems import waves
-from runs import plan, train
+from runs import interrupted_after, plan, train
 
 #: of which the slow tests take all
 PASSES = ("move", "solve")
@@ -59,18 +59,9 @@ def whole(data, tmp_path_factory):
 def test_a_run_that_is_interrupted_in_any_pass_goes_on_to_the_same_model(
     data, whole, tmp_path, monkeypatch, name
 ):
-    execute, out = Driver._execute, tmp_path / "m"
-
-    def interrupted(self, step):
-        found = execute(self, step)
-        if step.name == name:
-            raise KeyboardInterrupt
-        return found
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Driver, "_execute", interrupted)
-        with pytest.raises(Interrupted):
-            fit(data, out)
+    out = tmp_path / "m"
+    with interrupted_after(name), pytest.raises(Interrupted):
+        fit(data, out)
     resumed = fit(data, out, resume=True)
     np.testing.assert_array_equal(resumed.machines_, whole[0].machines_)
     assert {entry.name for entry in out.iterdir()} == whole[1]

@@ -6,18 +6,11 @@ from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR
 
-from distkern.core.blas import single_threaded
 from distkern.core.ridge import solve_ridge
 from distkern.maths.kernels import kernel_matrix
 from distkern.maths.losses import DUAL_LOSSES, find_loss
 from distkern.maths.losses.base import RowConjugates
 from distkern.solvers._cells.dual import newton, product, solve_dual
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with single_threaded():
-        yield
 
 
 def problem(loss, seed, n=40):

@@ -8,7 +8,7 @@ import pytest
 from cell_problems import Classifier, rows
 from distkern.core.errors import CorruptDataError
 from distkern.core.types import Block
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers._cells import buckets

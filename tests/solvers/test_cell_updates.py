@@ -10,11 +10,11 @@ from distkern.core.errors import InputError
 from distkern.core.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.runs.data import from_arrays
-from distkern.runs.fitting import RunPlace, model_of, run_solver
+from distkern.runs.fitting import model_of
 from distkern.solvers._cells import dual
 from distkern.solvers._cells.buckets import Machines, Solving, solve_rows
 from distkern.solvers._cells.machine import CellSettings, solve_cell
@@ -59,10 +59,9 @@ def updated(model, old, new, scheduler="synchronous"):
     problem = replace(problem, block_rows=source.block_rows)
     posed = replace(posed, solver=solver, problem=problem)
     with open_executor(scheduler, workers=2 if scheduler != "synchronous" else None) as executor:
-        driver = Driver({"train": source}, executor)
-        outcome, parts = run_solver(recipe, posed, every, driver, RunPlace(executor))
+        outcome = Driver({"train": source}, executor).run(solver, problem, take=recipe.kind.stored_fields)
     columns = replace(model.model_.columns, dtype=source.dtype)
-    after._model = model_of(recipe, posed, outcome, parts, columns, every.classes, None, model.model_.further)
+    after._model = model_of(recipe, posed, outcome, columns, every.classes, None, model.model_.further)
     return after, solver, problem, outcome.ending
 
 

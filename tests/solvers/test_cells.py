@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from cell_problems import Classifier, Regressor, rows
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.ingest import write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from distkern.solvers._cells import buckets, dual, layout
 from runs import train
 

@@ -17,9 +17,9 @@ from distkern.data import file_rows
 from distkern.data.ingest import write_dataset
 from distkern.data.store.parts import SlicedParts, StoredParts
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.estimators.loading import load_model
 from distkern.maths.bases import routing
 from distkern.maths.bases.placed import PlacedSizes
+from distkern.runs.algorithms import load_model
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
 from distkern.solvers._cells import buckets, layout
 from runs import evaluate, plan, train

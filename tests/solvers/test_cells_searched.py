@@ -11,7 +11,7 @@ from distkern.data.ingest import write_dataset
 from distkern.engine.drive import Driver
 from distkern.estimators.arena import Arena
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 from runs import plan, solver_of, train
 
 

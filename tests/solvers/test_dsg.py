@@ -8,7 +8,7 @@ import pytest
 
 from distkern.core.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss

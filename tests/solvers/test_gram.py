@@ -9,7 +9,7 @@ from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
 from distkern.maths.bases.gram import GramSum
 from distkern.maths.features import GIVEN_FEATURES
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.passes import Reduce

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 import distkern
 from distkern import SDCAClassifier
 from distkern.core.errors import InputError
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.support import Support
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss

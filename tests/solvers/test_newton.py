@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 
 import distkern as dk
 from distkern.core.errors import InputError
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.linear import Linear
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import LOSSES, find_loss

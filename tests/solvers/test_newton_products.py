@@ -12,7 +12,7 @@ from distkern.cli.main import main
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import distkern
 from distkern.core.errors import InputError
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
 from distkern.maths.features.support import Support

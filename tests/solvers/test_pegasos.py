@@ -11,7 +11,7 @@ import reference
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
 from distkern.maths.bases.linear import LinearBasis
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Landmarks
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random

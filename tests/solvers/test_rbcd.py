@@ -8,7 +8,7 @@ from distkern.core.sparse import SparseRows
 from distkern.maths.bases.linear import LinearBasis
 from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import distkern
 from distkern.core.errors import InputError
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random

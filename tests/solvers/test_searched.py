@@ -40,7 +40,7 @@ from distkern.runs.data import from_arrays
 from distkern.solvers.avm import AVM
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.solvers.risk import Risk
-from runs import outlines_of, plan, posed_problem, solver_of, train
+from runs import interrupted_after, outlines_of, plan, posed_problem, solver_of, train
 from small import slow_but, taken
 
 #: those that search by themselves, and those that do where it is asked for
@@ -312,24 +312,15 @@ def test_the_same_bits_on_every_scheduler(scheduler, kind, data, tmp_path):
 
 @pytest.mark.parametrize("last", slow_but(PASSES, PASSES[-1]))
 def test_a_run_that_is_interrupted_tries_nothing_twice(last, data, tmp_path, monkeypatch):
-    whole, execute, tried = small(AVMClassifier).fit(data.train), Driver._execute, []
-    put = ArrayParts.put
-
-    def interrupted(self, step):
-        found = execute(self, step)
-        if step.name == last:
-            raise KeyboardInterrupt
-        return found
+    whole, tried, put = small(AVMClassifier).fit(data.train), [], ArrayParts.put
 
     def counted(self, number, result):
         tried.append((self.folder.name, number))
         return put(self, number, result)
 
     monkeypatch.setattr(ArrayParts, "put", counted)
-    with monkeypatch.context() as patch:
-        patch.setattr(Driver, "_execute", interrupted)
-        with pytest.raises(Interrupted):
-            train(small(AVMClassifier), data.train, out=tmp_path / "m", scheduler="synchronous")
+    with interrupted_after(last), pytest.raises(Interrupted):
+        train(small(AVMClassifier), data.train, out=tmp_path / "m", scheduler="synchronous")
     resumed = small(AVMClassifier)
     train(resumed, data.train, out=tmp_path / "m", scheduler="synchronous", resume=True)
     np.testing.assert_array_equal(resumed.coefficients_, whole.coefficients_)

@@ -7,7 +7,7 @@ import pytest
 
 from distkern.core.errors import InputError
 from distkern.core.types import Block
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Landmarks
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel

@@ -10,7 +10,7 @@ from distkern.core.errors import DivergenceError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.maths.features import find_features
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Landmarks
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random

@@ -16,14 +16,13 @@ from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.bases.linear import LinearBasis
 from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers.base import Problem
-from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import inverted
-from distkern.solvers.measuring import Model, measure, measure_gradient
+from distkern.solvers.measuring import Model, gradient_pass, measure, measure_gradient
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import first_snapshot, preconditioner, sampled_grams
 from reference import PlainRunner, cut_blocks

@@ -17,7 +17,7 @@ import numpy as np
 
 from distkern.core.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
-from distkern.maths.bases import LandmarkBasis
+from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses.classes import OptimalMarginDistribution
 from distkern.passes import Extent, Reduce

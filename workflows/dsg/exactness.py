@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 import distkern
-from distkern.data.preparation import Preparation
+from distkern.data.scaling import Preparation
 from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.bases.nystroem import NystroemBasis
 from workflows.pool import Question

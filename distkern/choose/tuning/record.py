@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.data.store.atomic import explain_errors, write_text_atomic
+from distkern.data.store.atomic import write_text_atomic
 from distkern.data.store.description import Description, as_read, fingerprint
-from distkern.data.store.places import Place, remove_tree
+from distkern.data.store.places import Place, explain_errors, remove_tree
 
 _SEARCH = Description("distkern-search", "a search", 1, "search again in another folder")
 _TRIAL = Description(

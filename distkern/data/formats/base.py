@@ -25,8 +25,7 @@ from distkern.data.columns._reading import MISSING_LABELS
 from distkern.data.formats._compressed import decompressed
 from distkern.data.formats._folders import FolderKey
 from distkern.data.formats._kinds import TableKinds
-from distkern.data.formats._meter import Meter
-from distkern.data.formats._notes import FileNotes
+from distkern.data.formats._notes import FileNotes, Meter
 from distkern.data.formats._rows import WHITESPACE
 
 #: upper bound of the features of one chunk, in bytes (one row may be larger)

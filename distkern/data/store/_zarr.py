@@ -22,7 +22,7 @@ from zarr.core.metadata import ArrayV3Metadata
 from zarr.storage import FsspecStore, LocalStore, StorePath, WrapperStore
 
 from distkern.core.errors import DistkernError
-from distkern.data.store.chunks import CRC_BYTES, chunk_key, damaged
+from distkern.data.store.arrays import CRC_BYTES, chunk_key, damaged
 from distkern.data.store.places import Place, size_of_file
 
 #: largest size in bytes of files that are read at once

@@ -1,4 +1,6 @@
-"""Named arrays in one stored array of bytes, for models and checkpoints with many small arrays."""
+"""Named arrays in one stored array of bytes, for models and checkpoints with many small arrays, and what all
+stored arrays share: paths and checksums of chunks, and the error for damaged ones.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.data.store import chunks
 from distkern.data.store.description import Description
 from distkern.data.store.places import Location, Place, absolute, is_whole, read_file
 
@@ -25,6 +27,23 @@ _ALIGNMENT = 64
 #: bytes read at a time when arrays are only checked
 _CHECKED_BYTES = 64 * 2**20
 _NAME = re.compile(r"\w[\w.-]*")
+#: bytes of a checksum at the end of a chunk
+CRC_BYTES = 4
+
+
+def crc32c(values: NDArray[Any], start: int = 0) -> int:
+    """Return the crc32c of the bytes of a contiguous array, continuing from ``start``."""
+    return int(google_crc32c.extend(start, values))
+
+
+def chunk_key(number: int, n_dimensions: int = 1) -> str:
+    """Return the path of a chunk in an array with chunks of whole rows, zarr v3's default."""
+    return "/".join(("c", str(number), *["0"] * (n_dimensions - 1)))
+
+
+def damaged(what: str, where: Place | str) -> CorruptDataError:
+    """Return the error for changed stored data."""
+    return CorruptDataError(what, where=str(where), hint="recreate it or restore it from a copy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +199,7 @@ def load_arrays(
     wanted = everything if names is None else [*names]
     missing = next((name for name in wanted if name not in stored.arrays), None)
     if missing is not None:
-        raise chunks.damaged(f"there is no array {missing!r}", folder)
+        raise damaged(f"there is no array {missing!r}", folder)
     spans, found = stored.spans(), {}
     for is_wanted, run in groupby(stored.arrays, set(wanted).__contains__):
         # adjacent arrays are read at once

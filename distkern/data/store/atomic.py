@@ -21,20 +21,10 @@ from typing import Any, TypeAlias
 from distkern.core.errors import InputError
 from distkern.core.processes import birth, is_running
 from distkern.data.store._file_systems import ask
-from distkern.data.store.places import MARKS, Location, Place, URLPlace, no_bucket, place_of
+from distkern.data.store.places import MARKS, Location, Place, URLPlace, explain_errors, no_bucket, place_of
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_FULL = {errno.ENOSPC, errno.EDQUOT}
-_REFUSED = {
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOTDIR,
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-    errno.EEXIST,
-}
 #: files up to this size are uploaded several at a time; drivers may hold pieces of larger ones in memory
 _SMALL_BYTES = 4 * 2**20
 _AT_ONCE = 8
@@ -261,52 +251,6 @@ def staged_folder(target: Location) -> Iterator[StagedFolder]:
             folder.discard()
 
 
-@contextmanager
-def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
-    """Turn a full disk and an unwritable place into an :class:`InputError` that names ``target``."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise disk_full(target, needed_bytes) from error
-        if error.errno in _REFUSED:
-            raise InputError(
-                f"cannot be written ({error.strerror})", where=str(target), hint="choose another place"
-            ) from error
-        raise
-
-
-def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
-    """Return the error for a full disk, with the needed (if known) and the free space."""
-    if isinstance(target, URLPlace):
-        return _no_room_to_stage(target, needed_bytes)
-    free = free_bytes(target)
-    needed = "" if needed_bytes is None else f"{needed_bytes / 2**20:,.1f} MiB needed, "
-    return InputError(
-        f"the disk is full ({needed}{free / 2**20:,.1f} MiB free)",
-        where=str(target),
-        hint="free some space or choose another place",
-    )
-
-
-def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
-    folder = Path(tempfile.gettempdir())
-    full = disk_full(folder, needed_bytes)
-    return InputError(
-        f"is built in {folder} first, and {full.what}",
-        where=str(target),
-        hint="free some space there or set TMPDIR to another folder",
-    )
-
-
-def free_bytes(target: Path) -> int:
-    """Return free bytes on the file system of the nearest existing parent of ``target``."""
-    place = target
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    return shutil.disk_usage(place).free
-
-
 def fsync_tree(folder: Path) -> None:
     """Flush a folder and everything below it to disk, see :func:`flushed`."""
     if not _FLUSHED.get():
@@ -390,8 +334,8 @@ def _orphans(parent: Path, prefix: str) -> list[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Open a folder in ``TMPDIR``, removed with the context; after a kill, by this user's next fit."""
-    remove_orphans()
+    """Open a folder in ``TMPDIR``, removed with the context; after a kill, when the user opens another."""
+    _remove_orphans()
     path = Path(tempfile.gettempdir(), f"{_temporary()}{_token()}")
     path.mkdir(mode=0o700)
     try:
@@ -400,7 +344,7 @@ def temporary_folder() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def remove_orphans() -> None:
+def _remove_orphans() -> None:
     """Remove the folders of :func:`temporary_folder` of killed processes of this user and machine."""
     for path in _orphans(Path(tempfile.gettempdir()), _temporary()):
         with suppress(OSError):

@@ -1,4 +1,5 @@
-"""Descriptions in JSON, sealed by a digest of their content and read into classes that check each key."""
+"""JSON of unknown origin: descriptions, sealed by a digest of their content and read into classes that check
+each key, and the figures of a stage, lines of ``metrics.jsonl`` and of a model's history."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from distkern.core.choices import ComparedList
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.store.places import Place, read_file
 
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Described = TypeVar("Described")
+
+#: figures of every line of metrics, at least 0
+_ALWAYS = ("stage", "passes", "seconds")
+_WORDS, _LISTS = {"error", "ended"}, {"notes", "warnings"}
+#: bound on figures beyond which sums and rounding fail
+_LARGEST_FIGURE = 1e300
 
 
 def fingerprint(content: Mapping[str, Any]) -> str:
@@ -79,6 +87,36 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
+
+
+def check_line(line: Mapping[str, Any]) -> None:
+    """Check the metrics of a stage of unknown origin.
+
+    Raises
+    ------
+    ValueError
+        Naming the first key that is missing or has a value of the wrong type.
+    """
+    for name in _ALWAYS:
+        if not _is_number(line.get(name)) or not line[name] >= 0:
+            raise ValueError(f"{name}: not a number of at least 0")
+    for name, value in line.items():
+        if name == "candidates":
+            try:
+                described(ComparedList, {name: value})
+            except ValueError as error:
+                raise ValueError(f"candidates: {error}") from None
+        elif name in _WORDS or name in _LISTS:
+            texts = [value] if name in _WORDS else value
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"{name}: not a text")
+        elif value is not None and not _is_number(value):
+            raise ValueError(f"{name}: not a number")
+
+
+def _is_number(value: Any) -> bool:
+    # NaN counts: model.json has it for unknown figures
+    return type(value) in (int, float) and not abs(value) > _LARGEST_FIGURE
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.data.store import chunks
-from distkern.data.store.arrays import array_bytes, check_arrays, load_arrays, save_arrays
+from distkern.data.store.arrays import array_bytes, check_arrays, crc32c, damaged, load_arrays, save_arrays
 from distkern.data.store.atomic import flushed, write_bytes_atomic, write_text_atomic
 from distkern.data.store.description import Description, as_read
 from distkern.data.store.places import Location, NotAFileError, Place, absolute, read_file, read_range
@@ -174,7 +173,7 @@ class SlicedParts(_Parts):
         table["start"] = table.nbytes + offsets[:-1] * self._row.itemsize
         table["stop"] = table.nbytes + offsets[1:] * self._row.itemsize
         for place, entry in enumerate(table):
-            entry["crc32c"] = chunks.crc32c(as_bytes[int(entry["start"]) : int(entry["stop"])])
+            entry["crc32c"] = crc32c(as_bytes[int(entry["start"]) : int(entry["stop"])])
             entry["check"] = self._checksum(number, place, entry)
         as_bytes[: table.nbytes] = table.view(np.uint8)
         with flushed(self._stays):
@@ -203,7 +202,7 @@ class SlicedParts(_Parts):
             first = np.frombuffer(read_range(file, 0, _ENTRY.itemsize), dtype=_ENTRY)
             table = np.frombuffer(read_range(file, 0, int(first[0]["start"])), dtype=_ENTRY)
         except (FileNotFoundError, NotAFileError, IndexError, ValueError):
-            raise chunks.damaged("its table of slices is missing or damaged", file) from None
+            raise damaged("its table of slices is missing or damaged", file) from None
         ends = np.append(table["start"][:1], table["stop"]).astype(np.int64)
         return np.asarray((ends - ends[0]) // self._row.itemsize)
 
@@ -213,15 +212,15 @@ class SlicedParts(_Parts):
         try:
             entry = np.frombuffer(read_range(file, low, low + _ENTRY.itemsize), dtype=_ENTRY)
             if len(entry) != 1 or int(entry[0]["check"]) != self._checksum(number, place, entry[0]):
-                raise chunks.damaged("its table of slices is damaged, or from another run", file)
+                raise damaged("its table of slices is damaged, or from another run", file)
             start, stop = int(entry[0]["start"]), int(entry[0]["stop"])
             content = np.frombuffer(read_range(file, start, stop), dtype=np.uint8)
         except FileNotFoundError:
-            raise chunks.damaged("the rows are missing", file) from None
+            raise damaged("the rows are missing", file) from None
         except NotAFileError as error:
-            raise chunks.damaged(f"the rows cannot be read ({error.strerror})", file) from None
-        if len(content) != stop - start or chunks.crc32c(content) != int(entry[0]["crc32c"]):
-            raise chunks.damaged("the stored rows are damaged (their checksum is wrong)", file)
+            raise damaged(f"the rows cannot be read ({error.strerror})", file) from None
+        if len(content) != stop - start or crc32c(content) != int(entry[0]["crc32c"]):
+            raise damaged("the stored rows are damaged (their checksum is wrong)", file)
         rows = content.view(self._row)
         return {name: np.ascontiguousarray(rows[name]) for name in self._row.names or ()}
 
@@ -233,7 +232,7 @@ class SlicedParts(_Parts):
 
     def _checksum(self, number: int, place: int, entry: Any) -> int:
         owner = np.frombuffer(f"{self._of}/{number}/{place}".encode(), dtype=np.uint8)
-        return chunks.crc32c(np.frombuffer(entry.tobytes()[:-4], dtype=np.uint8), chunks.crc32c(owner))
+        return crc32c(np.frombuffer(entry.tobytes()[:-4], dtype=np.uint8), crc32c(owner))
 
     def _file(self, number: int) -> Place:
         return self.folder / f"{number}.rows"

@@ -11,12 +11,14 @@ from __future__ import annotations
 import errno
 import math
 import os
+import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 from distkern.core.errors import InputError
 
@@ -25,6 +27,17 @@ MARKS = ("zarr.json", "manifest.json", "model.json")
 #: largest description or list of metrics to read, in bytes; a sparse file of any size takes no disk
 MOST_READ = 2**30
 
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_REFUSED = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.EEXIST,
+}
 
 Result = TypeVar("Result")
 
@@ -296,3 +309,83 @@ def is_whole(folder: Place) -> bool:
 def no_bucket(place: URLPlace) -> InputError:
     """Return the error for a place in a bucket that does not exist."""
     return InputError("cannot be written: there is no such bucket", where=str(place), hint="check the URL")
+
+
+@contextmanager
+def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
+    """Turn a full disk and an unwritable place into an :class:`InputError` that names ``target``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_full(target, needed_bytes) from error
+        if error.errno in _REFUSED:
+            raise InputError(
+                f"cannot be written ({error.strerror})", where=str(target), hint="choose another place"
+            ) from error
+        raise
+
+
+def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
+    """Return the error for a full disk, with the needed (if known) and the free space."""
+    if isinstance(target, URLPlace):
+        return _no_room_to_stage(target, needed_bytes)
+    free = free_bytes(target)
+    needed = "" if needed_bytes is None else f"{needed_bytes / 2**20:,.1f} MiB needed, "
+    return InputError(
+        f"the disk is full ({needed}{free / 2**20:,.1f} MiB free)",
+        where=str(target),
+        hint="free some space or choose another place",
+    )
+
+
+def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
+    folder = Path(tempfile.gettempdir())
+    full = disk_full(folder, needed_bytes)
+    return InputError(
+        f"is built in {folder} first, and {full.what}",
+        where=str(target),
+        hint="free some space there or set TMPDIR to another folder",
+    )
+
+
+def free_bytes(target: Path) -> int:
+    """Return free bytes on the file system of the nearest existing parent of ``target``."""
+    place = target
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return shutil.disk_usage(place).free
+
+
+def append_text(place: Place, text: str) -> None:
+    """Append to a UTF-8 text file; on disk when this returns.
+
+    Objects of a store are rewritten, which suits small ones only. Raises :class:`InputError` if the disk is
+    full or the place cannot be written.
+    """
+    if isinstance(place, URLPlace):
+        try:
+            before = place.read_bytes()
+        except FileNotFoundError:
+            before = b""
+        place.write_bytes(before + text.encode())
+        return
+    with open_to_append(place) as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def open_to_append(path: Path) -> Iterator[TextIO]:
+    """Open a UTF-8 text file for appending.
+
+    Raises :class:`InputError` if the disk is full or the place cannot be written, also for a link and for a
+    FIFO, which would wait for a reader.
+    """
+    with explain_errors(path):
+        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+            what, hint = "cannot be written (not a regular file)", "remove it or use another folder"
+            raise InputError(what, where=str(path), hint=hint)
+        with path.open("a", encoding="utf-8") as file:
+            yield file

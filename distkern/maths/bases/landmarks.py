@@ -54,7 +54,11 @@ class LandmarkBasis(AbstractBasis):
         """The landmarks prepared for comparisons by the kernel, once in each process."""
         if self._prepared is None:
             with _PREPARING:
-                self._prepared = self._prepared or self.kernel.prepare_rows(self.landmarks)
+                if self._prepared is None:
+                    if isinstance(self.landmarks, SparseRows):
+                        self._prepared = self.kernel.prepare_sparse(self.landmarks)
+                    else:
+                        self._prepared = self.kernel.prepare(self.landmarks)
         return self._prepared
 
     @property
@@ -82,19 +86,17 @@ class LandmarkBasis(AbstractBasis):
         return self.is_sparse or self.kernel.is_compiled
 
     def fill(self, features: Rows, values: Floats) -> None:
-        self._score(features, values)
-        self.kernel.finish(values)
-
-    def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
-        self._score(features, values)
-        # values of distant rows may be equal although their scores differ
-        greatest(values, into=nearest)
-        self.kernel.finish(values)
-
-    def _score(self, features: Rows, values: Floats) -> None:
         self.kernel.check_domain(features)
         # dense and sparse rows are converted a tile at a time
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
+        self.kernel.finish(values)
+
+    def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
+        self.kernel.check_domain(features)
+        self.prepared.scores(converted(features, sparse=self.is_sparse), values)
+        # values of distant rows may be equal although their scores differ
+        greatest(values, into=nearest)
+        self.kernel.finish(values)
 
     def __reduce__(self) -> Any:
         # workers do not need the float64 twin, and prepare the landmarks themselves

@@ -18,7 +18,7 @@ from distkern.core.errors import CorruptDataError
 from distkern.core.sparse import Rows, converted
 from distkern.core.stores import SliceStore
 from distkern.core.types import Block, Floats
-from distkern.maths.bases.base import AbstractBasis, multiply
+from distkern.maths.bases.base import multiply
 from distkern.maths.bases.placed import AbstractPlacedBasis, PlacedSizes
 from distkern.passes import Cost, Each
 
@@ -74,14 +74,6 @@ class RoutedAnswers:
     def cost(self, n_rows: int) -> Cost:
         """Cost of :meth:`combine`."""
         return Cost().holding(task={"what places said": (n_rows, self.basis.size, 64)})
-
-
-def combining_cost(basis: AbstractBasis, row_numbers: int, n_rows: int) -> Cost:
-    """Cost of combining a basis at the rows of a block, including prepared rows."""
-    cost = Cost(process_bytes=basis.process_bytes, compiled=basis.is_compiled)
-    return cost.holding(
-        task={"a tile": (basis.combining_bytes(row_numbers),), "prepared rows": (n_rows, row_numbers, 4)}
-    )
 
 
 @dataclass(frozen=True)

@@ -202,12 +202,6 @@ class AbstractTileKernel(AbstractKernel):
             hint="shard the data with --dense, or choose another kernel",
         )
 
-    def prepare_rows(self, landmarks: Rows) -> AbstractPrepared:
-        """Prepare dense or sparse landmarks."""
-        if isinstance(landmarks, SparseRows):
-            return self.prepare_sparse(landmarks)
-        return self.prepare(landmarks)
-
     def finish(self, scores: Floats) -> None:
         """Turn scores into kernel values, in place."""
 

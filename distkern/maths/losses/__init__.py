@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from distkern.core.errors import InputError
 from distkern.core.registry import Family
 from distkern.maths.losses.base import (
     AbstractCoordinateLoss,
@@ -12,6 +11,7 @@ from distkern.maths.losses.base import (
     AbstractElementwiseLoss,
     AbstractLoss,
     Conjugate,
+    margin_loss,
 )
 
 __all__ = [
@@ -50,20 +50,3 @@ CURVED_LOSSES = LOSSES.where(lambda kind: math.isfinite(kind().curvature))
 DUAL_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractDualLoss))
 #: losses whose dual is minimised in single coordinates, for SDCA
 COORDINATE_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractCoordinateLoss))
-
-
-def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
-    """Return the loss if it is a loss of the margin.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
-    if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
-        return loss
-    raise InputError(
-        f"{loss.name!r} is not a loss of the margin y f",
-        where="loss",
-        hint=f"use one of: {', '.join(MARGIN_LOSSES)}",
-    )

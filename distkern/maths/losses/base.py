@@ -422,3 +422,22 @@ class RowConjugates:
         curves = np.where(dual > 0, self.rising, self.falling)
         values: Array = 0.5 * curves * dual**2 + self.flat * np.abs(dual) - dual * self.targets
         return values
+
+
+def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
+    """Return the loss if it is a loss of the margin.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
+        return loss
+    from distkern.maths.losses import MARGIN_LOSSES
+
+    raise InputError(
+        f"{loss.name!r} is not a loss of the margin y f",
+        where="loss",
+        hint=f"use one of: {', '.join(MARGIN_LOSSES)}",
+    )

@@ -22,7 +22,7 @@ from distkern.core.rng import Purpose, stream
 from distkern.core.stores import ArrayStore
 from distkern.core.tiles import release
 from distkern.core.types import Array, Block, Floats
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.kernels.bandwidth import (
     gamma_from_width,

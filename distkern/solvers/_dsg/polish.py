@@ -13,9 +13,8 @@ from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.random import footprint_of_random
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
-from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import Grams, inverted, with_slopes
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import Model, gradient_pass
 from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192

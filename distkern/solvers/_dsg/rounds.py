@@ -17,8 +17,7 @@ from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.random import footprint_of_random
 from distkern.passes import AbstractFollower, Reduce
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.feature_passes import pass_cost
-from distkern.solvers.measuring import Figures, Model, Sums, measured, sums_and_slopes
+from distkern.solvers.measuring import Figures, Model, Sums, measured, pass_cost, sums_and_slopes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import SampledModel, measure_sampled, sample_of_every_block
 

@@ -22,7 +22,7 @@ from distkern.core.parameters import (
     parameter,
 )
 from distkern.core.types import Array
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.passes.batches import BatchOrder
 from distkern.solvers.base import Problem, rows_of_stage
 from distkern.solvers.explicit import CountingState

@@ -29,10 +29,10 @@ from distkern.maths.features.support import Support, support_cost
 from distkern.maths.kernels.base import AbstractKernel
 from distkern.passes import Message, Rounds
 from distkern.solvers.base import Problem, Steps
+from distkern.solvers.compare._residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.compare.norma import NORMA, NORMAState
 from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
-from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 
 #: rows of a kernel matrix, unless a batch has more

@@ -34,10 +34,10 @@ from distkern.maths.kernels.base import AbstractKernel
 from distkern.maths.losses.base import AbstractCoordinateLoss
 from distkern.passes import Message, Rounds
 from distkern.solvers.base import Problem, Steps
+from distkern.solvers.compare._residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.compare.sdca import SDCA, SDCAState, dual_cost, dual_minimum
 from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
-from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 
 #: rows whose steps share one kernel matrix

@@ -37,13 +37,20 @@ from distkern.maths.features import Footprint
 from distkern.maths.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Outline, Problem, Steps, Trouble, UpdateRule
-from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.bounds import FreeConstant, gradient_bound
+from distkern.solvers.compare._blocks import (
+    BlockGrams,
+    GramOperand,
+    block_solves,
+    gram_pass,
+    runs_of,
+    tiles_cost,
+)
+from distkern.solvers.compare._residents import GroupResident
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, sums_and_slopes
-from distkern.solvers.residents import GroupResident
 from distkern.solvers.risk import Risk
 
 #: first index of the stream that orders blocks

@@ -32,12 +32,11 @@ from distkern.maths.features import Footprint
 from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Outline, Problem, Steps, UpdateRule, order_of_rows, rows_of_stage
-from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
+from distkern.solvers.compare._blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import CountingState
-from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums
+from distkern.solvers.measuring import Figures, Model, Sums, pass_cost
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece, measure_largest
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned

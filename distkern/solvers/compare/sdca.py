@@ -35,10 +35,10 @@ from distkern.maths.features import FEATURES, Footprint
 from distkern.maths.losses import COORDINATE_LOSSES, SUPERVISED, AbstractCoordinateLoss, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Problem, Steps, Trouble, UpdateRule
+from distkern.solvers.compare._residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
-from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
 

@@ -16,7 +16,7 @@ from distkern.core.errors import InputError
 from distkern.core.sparse import converted, stacked
 from distkern.data.formats import _header, _rows, csv
 from distkern.data.formats._files import expand
-from distkern.data.formats._meter import metered
+from distkern.data.formats._notes import metered
 from distkern.data.formats.base import FORMATS, ReadOptions
 
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))

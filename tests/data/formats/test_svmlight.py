@@ -12,8 +12,8 @@ from distkern.data.formats import svmlight
 from distkern.data.formats._files import expand
 from distkern.data.formats.base import CHUNK_BYTES, Indices, ReadOptions
 from distkern.data.ingest import shard
-from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
+from distkern.runs.algorithms import load_model
 from distkern.runs.scoring import files_for
 from file_rows import read, written
 

@@ -15,13 +15,12 @@ import pytest
 from distkern.cli.main import main
 from distkern.core.errors import InputError, StoreError
 from distkern.core.urls import refuse_password
-from distkern.data.appending import append_text
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard
 from distkern.data.store import _file_systems, places
 from distkern.data.store.arrays import save_arrays
 from distkern.data.store.atomic import staged_folder, write_text_atomic
-from distkern.data.store.places import URLPlace, place_of
+from distkern.data.store.places import URLPlace, append_text, place_of
 from distkern.jobs.record import redact
 
 # -- a place
@@ -186,15 +185,6 @@ def test_a_missing_driver_is_named(monkeypatch):
             open_dataset(text)
     with pytest.raises(InputError, match="no driver for nosuch://"):
         open_dataset("nosuch://b/k")
-
-
-def test_local_paths_need_no_driver():
-    code = (
-        "import sys, distkern.data.store.places as p; p.place_of('a').exists()\n"
-        "print(sorted({'fsspec', 's3fs', 'aiohttp'} & set(sys.modules)))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert run.stdout.strip() == "[]", run.stderr
 
 
 # -- when the store fails

@@ -9,7 +9,7 @@ import pytest
 from distkern.core.sparse import SparseRows, converted
 from distkern.core.types import ArrayGroup, Block
 from distkern.maths.features import COLUMN_FEATURES, GIVEN_FEATURES
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.solvers.base import Problem
 from feature_problems import features_of_kind

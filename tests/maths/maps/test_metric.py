@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from distkern.core.blas import single_threaded
 from distkern.maths.kernels import kernel_matrix
 from distkern.maths.maps import metric as metrics
 from distkern.maths.maps.metric import gradient_sum, learn_metric, metric_of, root
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with single_threaded():
-        yield
 
 
 def rows_of(n, d, seed=0, dtype=np.float32):

@@ -13,7 +13,7 @@ from distkern import CSVRGClassifier, RandomFeatures
 from distkern.core.errors import InputError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard, write_dataset
-from distkern.estimators.loading import load_model
+from distkern.runs.algorithms import load_model
 
 NAMES = ["age", "size", "price"]
 OTHER_ORDER = ["price", "age", "size"]

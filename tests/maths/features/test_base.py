@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distkern.maths.features.kernel_choice import KernelChoice
+from distkern.maths.features.base import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.landmarks.base import RowLayout
 from reference import PlainRunner, cut_blocks
