@@ -86,7 +86,7 @@ def test_the_report_shows_what_evaluate_says_of_the_test_rows(data, model, tmp_p
     tables = [
         re.findall(r"<table.*?</table>", path.read_text(), re.S) for path in (page, model / "report.html")
     ]
-    confusion, classes = ([table for table in tables[0] if word in table] for word in ('"matrix"', ">F1<"))
+    confusion, classes = ([table for table in tables[0] if word in table] for word in ('"matrix', ">F1<"))
     assert len(confusion) == len(classes) == 1
     assert {*confusion, *classes} <= set(tables[1])
     # what the model is worth comes first
