@@ -241,7 +241,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
     assert main(["shard", "new numbers.csv", "--out", "h.zarr", "--scale", "unit"]) == 0
     capsys.readouterr()
     assert main(["evaluate", "n", "--data", "h.zarr", "--split", "train", *here]) == 2
-    assert "are in the norms by which rows were divided (unit)" in capsys.readouterr().err
+    assert "norms that include columns unknown to the model (unit)" in capsys.readouterr().err
 
 
 def test_each_problem_of_a_column_is_counted_by_itself(tmp_path, monkeypatch, capsys):

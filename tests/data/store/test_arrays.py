@@ -346,10 +346,10 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path):
 
 def test_a_folder_that_a_thread_still_writes_into_is_gone(tmp_path, monkeypatch):
     # on a busy machine the thread may wait for longer than a removal does
-    monkeypatch.setattr(atomic, "_UNTIL_WRITTEN", 0.3)
+    monkeypatch.setattr(atomic, "_UNTIL_WRITTEN", 1.0)
 
     def write(folder):
-        for number in range(8):
+        for number in range(5):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / str(number)).write_text("chunk")
             time.sleep(0.02)
