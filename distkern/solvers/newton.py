@@ -243,6 +243,9 @@ class Newton(AbstractExplicit[NewtonState]):
         targets = yield from target_scale(problem, self.risk, earlier)
         return self.before.landmarks.astype(problem.dtype), self.before.gamma, targets
 
+    def regulariser(self, model: Model) -> float:
+        return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients).sum())
+
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         kept = {"upper": math.inf, "steps": 0, "sampled": False, "damping": 0.0}
         return {**kept, "gradient": np.zeros((0, risk.n_outputs))}
