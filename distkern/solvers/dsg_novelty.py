@@ -201,8 +201,10 @@ class DSGNovelty(UnpolishedDSG):
         return replace(measures, extra=measures.extra | {"threshold": state.threshold})
 
     def outline(self, problem: Problem) -> list[Outline]:
-        cost, stages = self.scoring_cost(problem), self._n_stages(problem) + (self.polish is not None)
-        return [*super().outline(problem), *quantiles_outline(problem, cost, 1, stages)]
+        # a polish takes its threshold from held-out rows
+        stages = self._n_stages(problem)
+        own = quantiles_outline(problem, self.scoring_cost(problem), 1, stages) if stages else []
+        return [*super().outline(problem), *own]
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         if state.n_blocks == 0:
