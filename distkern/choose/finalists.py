@@ -105,6 +105,12 @@ def with_fewer_centres(
     return found, TriedMachine(found.setting, np.concatenate(few))
 
 
+def with_as_many_again(pair: tuple[TriedMachine, TriedMachine]) -> float:
+    """Return the score of a machine if it changes by the same factor again as from few centres to more."""
+    more, few = pair
+    return more.score * min(1.0, more.score / max(few.score, np.finfo(float).tiny))
+
+
 def retrained(
     folds: Sequence[Fold], found: TriedMachine, n_done: int, others: Sequence[SampleRows] = ()
 ) -> tuple[TriedMachine, list[TriedMachine]]:

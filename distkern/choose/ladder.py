@@ -301,7 +301,7 @@ class _Ladder:
         if is_open := abs(change) + error > _FLAT * more.score:
             n_few = min(CENTRES, self.n_centres(more.setting.size[0]))
             # another kernel may gain more by more centres
-            leaders = {id(one): one for one in (more, min(pairs, key=_with_as_many_again)[0])}
+            leaders = {id(one): one for one in (more, min(pairs, key=finalists.with_as_many_again)[0])}
             pairs = [self.over_few(one.setting, LANDMARKS, n_few, one) for one in leaders.values()]
             more, few = min(pairs, key=lambda pair: pair[0].score)
         is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)
@@ -434,12 +434,6 @@ def _folds(rows: SampleRows, parts: Parts, seed: int) -> list[Fold]:
         order = np.random.default_rng(seed).permutation(train)
         folds.append(Fold(rows.part(order), rows.part(held_out), folds[0] if folds else None))
     return folds
-
-
-def _with_as_many_again(pair: tuple[TriedMachine, TriedMachine]) -> float:
-    """Return the score of a machine if it changes by the same factor again as from few centres to more."""
-    more, few = pair
-    return more.score * min(1.0, more.score / max(few.score, np.finfo(float).tiny))
 
 
 def _joined(tried: Sequence[TriedMachine]) -> TriedMachine:

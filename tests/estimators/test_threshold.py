@@ -164,7 +164,7 @@ def test_the_command_line_takes_it(data, tmp_path, monkeypatch, capsys):
         assert main(["evaluate", "m", *path, "--threshold", threshold]) == 2
         assert message in capsys.readouterr().err
     assert main(["predict", "m", *path, "--threshold", "0.3", "--proba", "--out", "q.npy"]) == 2
-    assert "--threshold is for classes" in capsys.readouterr().err
+    assert "--threshold: chooses classes, which --proba does not write" in capsys.readouterr().err
     distkern.SIMBAClassifier(stages=1, max_rounds=20, nu=0.01, patience=None).fit(*rare(100)).save("s")
     assert main(["evaluate", "s", *path, "--threshold", "0.3"]) == 2
     assert "--threshold needs two classes with probabilities" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -350,8 +351,10 @@ def test_a_folder_that_a_thread_still_writes_into_is_gone(tmp_path, monkeypatch)
 
     def write(folder):
         for number in range(5):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / str(number)).write_text("chunk")
+            # the folder may be removed between the two
+            with suppress(FileNotFoundError):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / str(number)).write_text("chunk")
             time.sleep(0.02)
 
     # left without a commit, as by an interruption
