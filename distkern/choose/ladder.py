@@ -308,10 +308,13 @@ class _Ladder:
         return [*candidates, more], (is_open and _is_worth(more, few)) or is_separable
 
     def exact_probe(self, centred: TriedMachine) -> tuple[TriedMachine, TriedMachine]:
-        """Return the best exact machine of 1,000 rows with the map and kernel, and one over few centres."""
-        kernel = replace(centred.kernel, width=1.0)
-        exact = self._exact_of_few_rows([centred.setting.map], centred.kernel.width, [kernel])
-        return best(exact), self.over_few_centres(centred, centred, rungs.LADDER_ROWS)
+        """Return the best exact machine of 1,000 rows with the map, and the best one over few centres.
+
+        The kernels are that of the machine over centres and the Laplacian, which gains most by more centres.
+        """
+        kernels = dict.fromkeys([replace(centred.kernel, width=1.0), rungs.LAPLACIAN])
+        exact = best(self._exact_of_few_rows([centred.setting.map], centred.kernel.width, list(kernels)))
+        return exact, self.over_few_centres(centred, exact, rungs.LADDER_ROWS)
 
     def neighbour_probe(
         self, candidate: TriedMachine, centred: TriedMachine
