@@ -216,8 +216,8 @@ def test_exact_machines_are_tried_if_more_functions_gain_or_classes_are_separabl
     frequency, noise, is_tried, monkeypatch
 ):
     """Noisy rows whose best machine has few functions do not pay for a rung of exact machines."""
-    # the probe has two widths of one kernel, with five and three ridges
-    assert (exact_ridges(monkeypatch, frequency, noise)[1000] > 8) == is_tried
+    # the probe has two widths of two kernels, with five and three ridges
+    assert (exact_ridges(monkeypatch, frequency, noise)[1000] > 16) == is_tried
 
 
 @pytest.mark.parametrize(
