@@ -107,7 +107,7 @@ def made(tmp_path_factory):
         ("train --data d.zarr --out new --target income", ["distkern shard FILE --target ... --out D.zarr"]),
         ("tune --data d.zarr --out new --metric auc", ["--metric", "the table [search] of a job file"]),
         ("fit --data d.zarr --out new", ["'fit'", "did you mean 'train'?"]),
-        ("learn_it", ["'learn_it'", "use one of: shard, plan, train, tune"]),
+        ("learn_it", ["'learn_it'", "use one of shard, plan, train, tune"]),
         ("train --data d.zarr --out new --algorithm svrg --set loss=mse", ["did you mean 'least_squares'?"]),
         ("train --data d.zarr --out new --algorithm svrg --set loss=log", ["did you mean 'logistic'?"]),
         ("train --data d.zarr --out new --algorithm svrg --set kernel=gaussian", ["did you mean 'rbf'?"]),
@@ -281,7 +281,7 @@ def with_nan():
         (lambda: tune(NewtonClassifier, X, Y), ["give an instance: NewtonClassifier()"]),
         (
             lambda: tune(NewtonClassifier(), X, Y, {"nu": [1.0]}, scoring="f1_macro"),
-            ["scoring: unknown score of classification 'f1_macro'; use one of: acc", "; GridSearchCV of"],
+            ["scoring: unknown score of classification 'f1_macro'; use one of acc", "; GridSearchCV of"],
         ),
         (lambda: tune(NewtonClassifier(), X, Y, {"nu": [1.0]}, metric="f1"), ["metric: unknown metric of"]),
         (lambda: fitted().set_params(alpha=1), ["of NewtonClassifier 'alpha'; did you mean 'nu'?"]),

@@ -105,8 +105,11 @@ def with_fewer_centres(
     return found, TriedMachine(found.setting, np.concatenate(few))
 
 
-def with_as_many_again(pair: tuple[TriedMachine, TriedMachine]) -> float:
-    """Return the score of a machine if it changes by the same factor again as from few centres to more."""
+def extrapolated_score(pair: tuple[TriedMachine, TriedMachine]) -> float:
+    """Return a machine's score over more centres, if it falls by the same factor again: more^2 / few.
+
+    ``pair`` is the machine and the one over few of its centres. A score that rises is taken as it is.
+    """
     more, few = pair
     return more.score * min(1.0, more.score / max(few.score, np.finfo(float).tiny))
 

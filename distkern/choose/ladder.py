@@ -281,7 +281,8 @@ class _Ladder:
         """Train the finalists that are not exact; return them and whether exact machines may win.
 
         Kernels are compared over 384 centres with their delivered loss. If a third of them hardly changes
-        the best one, more centres would not either, and it is delivered with 384. Otherwise it gets 1,024.
+        the best one, more centres would not either, and it is delivered with 384. Otherwise it gets 1,024, as
+        does the kernel with the least extrapolated score, and the better one is delivered.
         Exact machines have all functions, so they may win if all centres gain over 384 (or over the number
         that corresponds to 1,024 of all rows), or if classes are nearly separable.
         """
@@ -301,7 +302,7 @@ class _Ladder:
         if is_open := abs(change) + error > _FLAT * more.score:
             n_few = min(CENTRES, self.n_centres(more.setting.size[0]))
             # another kernel may gain more by more centres
-            leaders = {id(one): one for one in (more, min(pairs, key=finalists.with_as_many_again)[0])}
+            leaders = {id(one): one for one in (more, min(pairs, key=finalists.extrapolated_score)[0])}
             pairs = [self.over_few(one.setting, LANDMARKS, n_few, one) for one in leaders.values()]
             more, few = min(pairs, key=lambda pair: pair[0].score)
         is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)

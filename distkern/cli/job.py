@@ -257,7 +257,7 @@ def _refuse_unknown_names(job: Job) -> None:
             raise InputError(
                 "belongs to some algorithms only, and none is named",
                 where=f"hyperparameter {name!r}",
-                hint=f"add --algorithm NAME, one of: {', '.join(owners)}",
+                hint=f"add --algorithm with one of {', '.join(owners)}",
             )
         everything = known.union(*(_names_of(algorithm) for algorithm in SOLVERS))
         raise unknown_name("hyperparameter", name, everything)

@@ -120,7 +120,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             near = nearest(cmd_name, _COMMANDS)
-            meant = f"did you mean {near!r}?" if near else f"use one of: {', '.join(_COMMANDS)}"
+            meant = f"did you mean {near!r}?" if near else f"use one of {', '.join(_COMMANDS)}"
             raise InputError(f"no command {cmd_name!r}", hint=_ELSEWHERE.get(cmd_name, meant))
         command = getattr(importlib.import_module(f"distkern.cli.{_COMMANDS[cmd_name]}"), cmd_name)
         return command if isinstance(command, click.Command) else None

@@ -211,7 +211,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Return the error for a name that is not in ``known``, with the nearest known one."""
     names = sorted(known)
     close = nearest(name, names)
-    hint = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
+    hint = f"use one of {', '.join(names)}" if close is None else f"did you mean {close!r}?"
     return InputError(f"unknown {kind} {name!r}", hint=hint)
 
 

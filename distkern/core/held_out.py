@@ -1,7 +1,7 @@
 """Draw held-out rows: each class in proportion, and rows that belong together on one side.
 
 Rows belong together if they are in one group or, without groups, if they are equal (:func:`keys_of`). Where
-algorithms are compared, equal rows that are :func:`independent` observations are held out one by one.
+algorithms are compared, equal rows that are :func:`are_independent` observations are held out one by one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NUMBERS_AT_ONCE = 2**17
 STIRRED_BYTES = 8 * 2**20
 #: up to this many rows in memory, equal ones are merged
 MERGED_ROWS = 1024
-#: see :func:`independent`
+#: see :func:`are_independent`
 _LEAST_EQUAL = 0.1
 _LEAST_DIFFERENCE, _LEAST_DIFFERENCE_OF_CODES = 0.5, 0.1
 
@@ -33,13 +33,15 @@ def keys_of(block: Block) -> Keys:
     return row_keys(block.features) if block.group_keys is None else block.group_keys
 
 
-def independent(keys: Keys, targets: NDArray[Any] | None, weights: NDArray[Any] | None) -> bool:
+def are_independent(keys: Keys, targets: NDArray[Any] | None, weights: NDArray[Any] | None) -> bool:
     """Return whether equal rows are independent observations, so that a new row may equal a training row.
 
-    They are if they differ in their targets at least half as often as random rows, of class codes a tenth as
-    often, on average over the sets of equal rows. Copies have the same target, and classes with little noise
-    too. Rows that stand for several, with weights or among few rows, which are merged, never count as
-    independent, nor do equal rows that are less than a tenth of all, since they hardly change a score.
+    They are if D >= D0 / 2, or D >= D0 / 10 for class codes. D is the share of pairs with different targets,
+    mean_g [1 - sum_t n_gt (n_gt - 1) / (n_g (n_g - 1))] over the sets g of n_g >= 2 equal rows, of which n_gt
+    have the target t, and D0 = 1 - sum_t (n_t / n)^2 that of random pairs. Copies have D = 0, and classes
+    with little noise nearly. Never independent are rows that may stand for several: rows with different
+    weights, and up to 1,024 rows, which are merged. Nor are equal rows if less than a tenth of the rows
+    repeat others, which hardly changes a score.
 
     Parameters
     ----------

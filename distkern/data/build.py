@@ -392,15 +392,6 @@ class Builder:
             classes, mapping = self._classes()
         labels = None if classes is None else plain_labels(classes)
         encoded = self._encoded(train_spool, labels, mapping)
-
-        def of_training(rows: Rows, records: NDArray[Any]) -> Rows:
-            assert encoded is not None
-            return encoded.train(rows, self._fold_keys(records))
-
-        def of_test(rows: Rows, records: NDArray[Any]) -> Rows:
-            assert encoded is not None
-            return encoded.test(rows)
-
         if self.kinds is not None:
             self.kinds.raise_problems()
         if self.unknown:
@@ -467,7 +458,8 @@ class Builder:
                 mapping=mapping,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
-                of_table=None if encoded is None else of_training if is_train else of_test,
+                of_table=None if encoded is None else encoded.train if is_train else encoded.test,
+                fold_keys=self._fold_keys if is_train else None,
             )
         if encoded is not None:
             self._note_unseen(encoded)

@@ -186,13 +186,13 @@ class Collector:
 
     def add(self, chunk: RawChunk) -> None:
         """Add a chunk; full runs are written to the spool."""
-        start, self._read = self._read, self._read + chunk.n_rows + chunk.n_left_out
+        first, self._read = self._read, self._read + chunk.n_rows + chunk.n_left_out
         if not chunk.n_rows:
             return
         features = _narrowest(self._shape.accept(chunk))
         self._form.check_width(self._shape.width, chunk)
         records = self._recorded(chunk)
-        records[SOURCE_ROWS] = start + (np.arange(chunk.n_rows) if chunk.kept is None else chunk.kept)
+        records[SOURCE_ROWS] = first + (np.arange(chunk.n_rows) if chunk.kept is None else chunk.kept)
         start = 0
         while start < len(features):
             stop = min(len(features), start + max(1, self._room()))

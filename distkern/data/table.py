@@ -15,6 +15,7 @@ from distkern.core.held_out import Keys
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
 from distkern.data.columns import COLUMNS, AbstractColumn
+from distkern.data.columns._target_means import AbstractMeansColumn
 from distkern.data.columns.base import DROP, DroppedColumn
 from distkern.data.columns.date import DateColumn
 from distkern.data.store.description import described
@@ -85,7 +86,7 @@ class Table(_StoredTable):
     @property
     def has_means(self) -> bool:
         """Whether some features are means of the targets of other training rows."""
-        return any(getattr(column, "has_means", False) for column in self.columns)
+        return any(isinstance(one, AbstractMeansColumn) and one.has_means for one in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.held_out import Keys, independent, keys_of, row_keys
+from distkern.core.held_out import Keys, are_independent, keys_of, row_keys
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Block, Floats
 from distkern.data.columns import AbstractColumn
@@ -40,15 +40,16 @@ TablePiece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[
 
 
 def equal_rows_are_independent(piece: TablePiece) -> bool:
-    """Return whether equal rows of a table, with NaN if missing, are :func:`independent` observations.
+    """Return whether equal rows of a table are :func:`~distkern.core.held_out.are_independent` observations,
+    by its first piece.
 
-    Rows of one key then lie in different folds of the target means: a new row, too, has the targets of its
-    equals in its means.
+    Each row then has its own fold of the target means, since a new row has the targets of all its equals in
+    its means.
     """
     values, targets, keys, weights = piece
     if keys is not None:
         return False
-    return independent(row_keys(_without_nan(values)), targets, weights)
+    return are_independent(row_keys(_without_nan(values)), targets, weights)
 
 
 def _without_nan(values: Floats) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
+from distkern.core.held_out import Keys
 from distkern.core.sparse import Rows, SparseRows, count_nonzero, stacked
 from distkern.data.formats.base import CHUNK_BYTES, first_not_finite
 from distkern.data.manifest import ShardEntry, SplitEntry
@@ -83,7 +84,8 @@ def write_split(
     mapping: NDArray[np.int32] | None,
     n_classes: int | None,
     on_shard: Callable[[int, int], None],
-    of_table: Callable[[Rows, NDArray[Any]], Rows] | None = None,
+    of_table: Callable[[Rows, Keys | None], Rows] | None = None,
+    fold_keys: Callable[[NDArray[Any]], Keys | None] | None = None,
 ) -> SplitEntry:
     """Gather, scale and write every shard of a split; return its entry for the manifest.
 
@@ -94,7 +96,8 @@ def write_split(
     stored : fields of the spool's records to store, each in its own array
     mapping : class of each provisional code among the targets; None for numbers
     on_shard : called with the rows of each shard and the number of zero rows among them
-    of_table : encodes rows of a table, given their records
+    of_table : encodes rows of a table, given the keys of their folds
+    fold_keys : returns these keys (n,) for n records, or None
     """
     from distkern.data.store._zarr import RowsWriter, create_group
 
@@ -113,7 +116,7 @@ def write_split(
         records = np.empty(rows, dtype=spool.record)
         placed = _gathered(spool, pieces, records)
         if of_table is not None:
-            placed = _encoded(placed, records, n_features, of_table)
+            placed = _encoded(placed, records, n_features, of_table, fold_keys)
         features = scaled_rows(placed, (rows, n_features), scaling, folder.name, is_sparse=is_sparse)
         if mapping is not None:
             records["targets"] = mapping[records["targets"]]
@@ -160,15 +163,20 @@ def _encoded(
     placed: Iterable[Placed],
     records: NDArray[Any],
     n_features: int,
-    of_table: Callable[[Rows, NDArray[Any]], Rows],
+    of_table: Callable[[Rows, Keys | None], Rows],
+    fold_keys: Callable[[NDArray[Any]], Keys | None] | None,
 ) -> Iterator[Placed]:
-    """Encode the rows of a shard as features, a few at a time, since features take more room than rows."""
+    """Encode the rows of a shard as features, a few at a time, since features take more room than rows.
+
+    Records are filled as their rows are placed.
+    """
     step = max(1, CHUNK_BYTES // (8 * n_features))
     for positions, values in placed:
         where = np.arange(*positions.indices(len(records))) if isinstance(positions, slice) else positions
         for start in range(0, len(values), step):
             part = where[start : start + step]
-            yield part, of_table(values[start : start + step], records[part])
+            keys = None if fold_keys is None else fold_keys(records[part])
+            yield part, of_table(values[start : start + step], keys)
 
 
 def scaled_rows(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.held_out import Sides, independent, keys_of, places_of
+from distkern.core.held_out import Keys, Sides, are_independent, keys_of, places_of
 from distkern.core.rng import Purpose, stream
 from distkern.core.scores import by_group, log_losses, row_log_losses
 from distkern.core.sparse import SparseRows
@@ -38,12 +38,14 @@ class FoldedSample:
     Attributes
     ----------
     rows : with class codes or real targets
-    folds : (n_rows,); rows of one group and equal rows share a fold, unless ``apart``
+    keys : (n_rows,) keys of the rows, of which one is in one fold
+    folds : (n_rows,)
     classes : labels of the codes; None for real targets
-    apart : whether equal rows are independent observations; then each row is a group, by its place
+    apart : whether equal rows are independent observations; then each row has a key of its own, by its place
     """
 
     rows: Block
+    keys: Keys
     folds: NDArray[np.intp]
     classes: NDArray[Any] | None
     apart: bool
@@ -79,17 +81,14 @@ class FoldedSample:
             places.append(places_of(index, drawn))
         rows = Block.joined(parts)
         keys = keys_of(rows)
-        apart = not together and rows.group_keys is None
-        apart = apart and independent(keys, rows.targets, rows.weights)
-        if apart:
-            keys = np.concatenate(places)
-            rows = replace(rows, group_keys=keys)
+        apart = not (together or source.has_groups) and are_independent(keys, rows.targets, rows.weights)
+        keys = np.concatenate(places) if apart else keys
         if np.ptp(rates) > 1e-12 * rates.max():
             weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
             rows = replace(rows, weights=weights * (rates.max() / rates[np.asarray(rows.targets)]))
         codes = None if classes is None else rows.targets
         cuts = tuple(number / _FOLDS for number in range(1, _FOLDS))
-        return cls(rows, Sides.of_few(cuts, seed, keys, codes).of(keys), classes, apart)
+        return cls(rows, keys, Sides.of_few(cuts, seed, keys, codes).of(keys), classes, apart)
 
     @property
     def n_train(self) -> int:
@@ -130,7 +129,7 @@ class FoldedSample:
             np.asarray(part.targets if self.classes is None else self.classes[part.targets])
             for part in (train_rows, held_out_rows)
         )
-        keys = None if self.apart else train_rows.group_keys
+        keys = train_rows.group_keys
         groups = keys if keys is not None and np.ptp(keys) > 0 else None
         model.fit(_array(train_rows), train_targets, sample_weight=train_rows.weights, groups=groups)
         weights, codes = held_out_rows.weights, np.asarray(held_out_rows.targets)
@@ -169,7 +168,7 @@ def neighbourhoods(
     n_anchors = _n_anchors(n_near) if n_anchors is None else n_anchors
     anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
     points = mapping.apply(np.asarray(sample.rows.take(np.sort(anchors)).features))
-    train_keys = keys_of(sample.rows.take(next(sample.parts())[0]))
+    train_keys = sample.keys[next(sample.parts())[0]]
     most = min(n_near, _MOST_BYTES // (source.row_numbers * source.dtype.itemsize * n_anchors))
     near: list[list[tuple[Floats, Block]]] = [[] for _ in points]
     for index in _spread_blocks(source):
@@ -185,6 +184,8 @@ def neighbourhoods(
         rows = Block.joined([part for _, part in of_point])
         rows = rows.take(np.sort(np.argsort(distances, kind="stable")[:most]))
         keys = keys_of(rows)
+        # places are no groups
+        rows = replace(rows, group_keys=None) if sample.apart else rows
         codes = None if sample.classes is None else rows.targets
         is_new = ~np.isin(keys, train_keys)
         is_held_out = is_new.copy()

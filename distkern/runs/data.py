@@ -34,7 +34,7 @@ class TrainingData:
     class_totals : (n_classes,) sum of the row weights of each class; (1,) over all rows for real targets
     class_largest : (n_classes,) largest row weight of each class; (1,) over all rows for real targets
     scaling : scaling of the stored features, also applied to rows that are predicted later
-    has_means : some features are means of the targets of training rows that are not equal to the row
+    has_means : some features are means of the targets of other training rows, which equal rows may share
     """
 
     source: AbstractSource

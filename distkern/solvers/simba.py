@@ -144,7 +144,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             raise InputError(
                 f"{self.features.name!r} features have no single columns",
                 where="features",
-                hint=f"use one of: {', '.join(COLUMN_FEATURES)}",
+                hint=f"use one of {', '.join(COLUMN_FEATURES)}",
             )
         if not self.validation_fraction and self.patience is not None:
             raise InputError(

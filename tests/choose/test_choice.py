@@ -9,7 +9,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from distkern.choose import rungs
+from distkern.choose import ladder, rungs
 from distkern.choose.choice import (
     Rung,
     TriedSetting,
@@ -24,7 +24,7 @@ from distkern.choose.choice import (
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.ladder import climb
 from distkern.choose.machines import Kernel, SampleRows, linear, over_all_rows, over_centres
-from distkern.choose.rungs import GAUSSIAN, MATERN, first_exact, leading_maps
+from distkern.choose.rungs import GAUSSIAN, LAPLACIAN, MATERN, first_exact, leading_maps
 from distkern.core.scores import log_losses
 from distkern.maths.kernels.base import Powers
 from distkern.maths.kernels.product import Laplacian
@@ -245,3 +245,49 @@ def test_a_kernel_that_suits_neither_of_the_best_maps_is_tried_with_another():
     tried, _ = rungs.over_centres([fold], maps, rungs.KERNELS)
     assert {one.setting.map.metric for one in tried if one.kernel.name == "laplacian"} == {"diagonal"}
     assert best(tried).setting.map.is_full
+
+
+def test_the_kernel_that_gains_most_by_more_centres_is_tried_with_all(monkeypatch):
+    """The Laplacian is behind with 384 centres and ahead with 1,024, as its score falls faster."""
+    sizes = (128, 384, 1024)
+    scores = {"rbf": (0.093, 0.086, 0.083), "laplacian": (0.129, 0.088, 0.055)}
+    trained = []
+
+    def over_few(self, setting, n_centres, n_few, start=None):
+        trained.append((setting.kernel.name, n_centres))
+        fewer = min(sizes, key=lambda size: abs(size - n_few))
+        of_size = dict(zip(sizes, scores[setting.kernel.name], strict=True))
+        return tuple(TriedMachine(setting, np.full(90, of_size[size])) for size in (n_centres, fewer))
+
+    monkeypatch.setattr(ladder._Ladder, "over_few", over_few)
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(300, 3)).astype(np.float32)
+    rows = SampleRows(features, features[:, :1].astype(float), None, np.ones(300))
+    folds = [Fold(rows.part(np.arange(210)), rows.part(np.arange(210, 300)))]
+    own = ladder._Ladder(rows, folds, 100_000, 1000, 1000, None, None)
+
+    def tried(kernel, score):
+        return TriedMachine(MachineSetting("centres", MapChoice("none"), kernel, 1.0, (210, 52)), score)
+
+    linear_machine = tried(None, np.full(90, 1.0))
+    found, may_win = own.inexact_candidates(
+        linear_machine, [tried(GAUSSIAN, np.full(90, 0.1)), tried(LAPLACIAN, np.full(90, 0.104))]
+    )
+    assert [one.kernel.name for one in found] == ["laplacian"]
+    assert may_win
+    assert trained == [("rbf", 384), ("laplacian", 384), ("rbf", 1024), ("laplacian", 1024)]
+
+
+def test_exact_machines_are_also_asked_of_the_laplacian():
+    """Of columns that jump, the Gaussian gains nothing by all rows, and the Laplacian does."""
+    generator = np.random.default_rng(0)
+    features = generator.uniform(size=(1400, 2)).astype(np.float32)
+    targets = np.floor(6 * features).sum(axis=1, keepdims=True)
+    rows = SampleRows(features, targets, None, np.ones(1400))
+    folds = [Fold(rows.part(np.arange(1000)), rows.part(np.arange(1000, 1400)))]
+    own = ladder._Ladder(rows, folds, 100_000, 1000, 1000, None, None)
+    centred = best(folds[0].over_centres([(MapChoice("none"), GAUSSIAN)]))
+    exact, few = own.exact_probe(centred)
+    assert exact.kernel.name == "laplacian"
+    assert few.setting.kind == "centres"
+    assert exact.score < few.score

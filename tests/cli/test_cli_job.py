@@ -163,7 +163,7 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit():
     [
         (
             Job(data="d", params={"diameter": 1.0}),
-            "belongs to some algorithms only.*add --algorithm NAME, one of: avm, csvrg",
+            "belongs to some algorithms only.*add --algorithm with one of avm, csvrg",
         ),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (

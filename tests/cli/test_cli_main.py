@@ -85,7 +85,7 @@ def test_a_deleted_working_folder_is_named(monkeypatch, capsys, tmp_path):
     ("arguments", "line"),
     [
         (["trian"], "distkern: error: no command 'trian'; did you mean 'train'?\n"),
-        (["xyz"], "distkern: error: no command 'xyz'; use one of: shard, plan"),
+        (["xyz"], "distkern: error: no command 'xyz'; use one of shard, plan"),
         (["evaluate", "m", "--dat", "d"], "distkern: error: --dat: no such option; did you mean --data?"),
         (["evaluate", "m"], "distkern: error: Missing option '--data'"),
         (

@@ -29,7 +29,7 @@ MISTAKES = [
     ),
     ("train --data d.zarr --sep ; --out m", "distkern shard FILE --delimiter ... --out D.zarr"),
     ("train --data d.zarr --algorithm svm --out m", "did you mean 'cells'?"),
-    ("train --data d.zarr --algorithm newton --set n_estimators=9 --out m", "'n_estimators'; use one of:"),
+    ("train --data d.zarr --algorithm newton --set n_estimators=9 --out m", "use one of class_weight, "),
     (
         "train --data d.zarr --algorithm newton --set n_landmarks=64,nu=1 --out m",
         "has several values; write --set",

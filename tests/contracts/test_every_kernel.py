@@ -116,7 +116,7 @@ def test_the_names_of_the_contract_are_there():
 
 def test_a_kernel_that_lacks_what_is_asked_for_says_who_has_it():
     others = ", ".join(LANDMARK_KERNELS)
-    with pytest.raises(InputError, match=f"kernel chi2 cannot be used here.*use one of: {others}"):
+    with pytest.raises(InputError, match=f"kernel chi2 cannot be used here.*use one of {others}"):
         require(find_kernel("chi2")(), AbstractLandmarkKernel)
 
 

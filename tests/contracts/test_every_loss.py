@@ -100,7 +100,7 @@ def test_slope_is_the_fourth_order_difference_of_the_value(loss):
 def test_curvature_is_the_fourth_order_difference_of_the_slope(loss):
     f, y = rows(loss)
     if not math.isfinite(loss.curvature):
-        with pytest.raises(InputError, match=f"'{loss.name}' has no second derivative; use one of: "):
+        with pytest.raises(InputError, match=f"'{loss.name}' has no second derivative; use one of "):
             loss.row_curvatures(f, y)
         assert loss.name not in CURVED_LOSSES
         return
@@ -357,7 +357,7 @@ def test_losses_of_the_margin():
     assert margin_loss(find_loss("odm")()).name == "odm"
     others = ", ".join(MARGIN_LOSSES)
     for name in ("softmax", "square"):
-        with pytest.raises(InputError, match=f"not a loss of the margin.*use one of: {others}"):
+        with pytest.raises(InputError, match=f"not a loss of the margin.*use one of {others}"):
             margin_loss(find_loss(name)())
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from distkern.core.errors import InputError
-from distkern.core.held_out import Sides, groups_of, independent, parted, row_keys, stratified_order
+from distkern.core.held_out import Sides, are_independent, groups_of, parted, row_keys, stratified_order
 from distkern.core.scores import by_group, mean_difference
 from distkern.core.sparse import SparseRows
 from distkern.core.targets import keys_of_groups, keys_of_texts, refuse_one_group
@@ -155,14 +155,14 @@ def test_equal_rows_are_independent_if_their_targets_differ(kind):
         found = np.where(other, generator.random(3000), of_value[values])
         return found if kind == "real" else (found > 0.5).astype(np.int32)
 
-    assert not independent(keys, targets(0.0), None)
-    assert not independent(keys, targets(0.02), None)
+    assert not are_independent(keys, targets(0.0), None)
+    assert not are_independent(keys, targets(0.02), None)
     # equal rows differ if one of two does
-    assert independent(keys, targets(0.15), None) == (kind == "classes")
-    assert independent(keys, targets(0.4), None)
-    assert independent(keys, targets(1.0), np.full(3000, 2.0))
-    assert not independent(keys, targets(1.0), generator.integers(1, 3, 3000).astype(float))
-    assert not independent(keys[:1000], targets(1.0)[:1000], None)
-    assert not independent(row_keys(np.arange(3000.0)[:, None]), targets(1.0), None)
-    assert not independent(keys, None, None)
-    assert not independent(keys, np.zeros(3000), None)
+    assert are_independent(keys, targets(0.15), None) == (kind == "classes")
+    assert are_independent(keys, targets(0.4), None)
+    assert are_independent(keys, targets(1.0), np.full(3000, 2.0))
+    assert not are_independent(keys, targets(1.0), generator.integers(1, 3, 3000).astype(float))
+    assert not are_independent(keys[:1000], targets(1.0)[:1000], None)
+    assert not are_independent(row_keys(np.arange(3000.0)[:, None]), targets(1.0), None)
+    assert not are_independent(keys, None, None)
+    assert not are_independent(keys, np.zeros(3000), None)

@@ -55,7 +55,7 @@ def test_a_part_of_a_family():
     assert set(CURVED_LOSSES.where(takes("real"))) == whole & set(CURVED_LOSSES)
     assert "hinge" in LOSSES
     assert "hinge" not in CURVED_LOSSES
-    with pytest.raises(InputError, match="use one of: logistic"):
+    with pytest.raises(InputError, match="use one of logistic"):
         CURVED_LOSSES.where(takes("binary")).where(lambda kind: kind.name == "logistic").find("hinge")
 
 

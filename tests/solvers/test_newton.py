@@ -385,7 +385,7 @@ def test_where_no_step_is_lower_the_run_ends_and_says_so(monkeypatch):
 def test_losses_without_curvature_are_refused(name):
     loss = find_loss(name)()
     with pytest.raises(
-        InputError, match=f"'{name}' has no second derivative; use one of: .*(squared_hinge|huber)"
+        InputError, match=f"'{name}' has no second derivative; use one of .*(squared_hinge|huber)"
     ):
         Newton(Risk(loss, len(loss.levels or (0,))), Linear())
     kind = dk.NewtonClassifier if loss.target_kind == "binary" else dk.NewtonRegressor

@@ -148,7 +148,7 @@ def test_a_matrix_that_rounding_made_indefinite_is_raised():
 
 def test_names_and_grids():
     assert grid(a=[1, 2], b=[3]) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
-    with pytest.raises(SystemExit, match="unknown method 'lightgmb'; use one of: cells"):
+    with pytest.raises(SystemExit, match="unknown method 'lightgmb'; use one of cells"):
         method_of("lightgmb", {})
     assert {method.name for method in METHODS.values() if method.takes(given(sparse=True).facts)} >= {
         "newton",

@@ -17,5 +17,5 @@ def method_of(name: str, adapters: Mapping[str, str]) -> Method:
     if name in adapters:
         return adapted(name, adapters[name])
     if name not in METHODS:
-        raise SystemExit(f"unknown method {name!r}; use one of: {', '.join([*METHODS, *adapters])}")
+        raise SystemExit(f"unknown method {name!r}; use one of {', '.join([*METHODS, *adapters])}")
     return METHODS[name]

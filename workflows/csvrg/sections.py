@@ -22,11 +22,11 @@ _FINDING = (
     "farther a row is from its landmark, the less accurate its moved gradient is."
 )
 _PICK = (
-    "Recommendation: **uniform landmarks and projection on the span, the defaults**. Use a coverage if "
-    "every row must have a landmark within a known distance. Use moved gradients if there are so many "
-    "landmarks that projecting a row, which takes r^2 operations, is too slow; they lose less the denser "
-    'the landmarks are. With the same landmarks a Newton machine (`algorithm = "newton"`) finds the same '
-    "minimum in fewer passes."
+    "We recommend the defaults: **uniform landmarks and projection on the span**. A coverage is for "
+    "data in which every row needs a landmark within a known distance. Moved gradients are for so many "
+    "landmarks that projecting a row, which takes r^2 operations, is too slow; the denser the landmarks, "
+    "the less accuracy they lose. With the same landmarks, Newton's method "
+    '(`algorithm = "newton"`) finds the same minimum in fewer passes.'
 )
 
 

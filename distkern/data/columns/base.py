@@ -146,7 +146,7 @@ class AbstractColumn(ABC):
 
     @classmethod
     def _hint(cls, word: str | None, reading: Reading, *, is_odd: bool) -> str:
-        """Return the remedy for a wrong word; ``is_odd``: most words of the column are of this kind."""
+        """Return how to correct a word; ``is_odd``: most words of the column are right."""
         if reading.is_target and is_odd and not reading.notation.is_fixed:
             return f"correct it, or give --na {word!r} --drop-missing-target if such rows have no target"
         if reading.is_target:

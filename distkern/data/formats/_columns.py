@@ -14,7 +14,7 @@ from distkern.core.errors import InputError
 from distkern.core.names import near_column, order_by_name
 from distkern.core.targets import keys_of_texts, plain_targets
 from distkern.core.types import Floats
-from distkern.data.columns._arrow import in_numpy, is_label, is_number, is_text, pa
+from distkern.data.columns._arrow import compute, in_numpy, is_label, is_number, is_text, pa
 from distkern.data.columns._reading import parse_number, word_of
 from distkern.data.columns.base import LABELS_OR_NUMBERS
 from distkern.data.formats._folders import FolderKey
@@ -405,8 +405,9 @@ class TableRows:
             absent = column.is_null()
             words = [word for word in column.unique().to_pylist() if word is not None and word.strip() in na]
             if words:
-                values = column.cast(pa.string())
-                absent = pa.array([word is None or word in words for word in values.to_pylist()])
+                # nulls are not in the set
+                is_word = compute.is_in(column.cast(pa.string()), value_set=pa.array(words, pa.string()))
+                absent = compute.or_(absent, is_word)
         return np.asarray(absent.to_numpy(zero_copy_only=False), dtype=bool)
 
     def _targets(

@@ -289,9 +289,9 @@ def _with_targets(chunk: RawChunk) -> RawChunk:
     names = ("targets", "lines", "ids", "weights", "group_keys")
     values: dict[str, Any] = {name: getattr(chunk, name) for name in names}
     of_kept: dict[str, Any] = {name: None if value is None else value[kept] for name, value in values.items()}
-    return replace(
-        chunk, features=chunk.features[kept], **of_kept, kept=kept, n_left_out=chunk.n_rows - len(kept)
-    )
+    n_left_out = chunk.n_left_out + chunk.n_rows - len(kept)
+    places = kept if chunk.kept is None else chunk.kept[kept]
+    return replace(chunk, features=chunk.features[kept], **of_kept, kept=places, n_left_out=n_left_out)
 
 
 def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:

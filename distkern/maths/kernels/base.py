@@ -251,7 +251,7 @@ def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
     raise InputError(
         f"kernel {kernel.name} cannot be used here: it {_LACKS[capability.__name__]}",
         where="kernel",
-        hint=f"use one of: {able}",
+        hint=f"use one of {able}",
     )
 
 

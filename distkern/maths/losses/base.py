@@ -94,7 +94,7 @@ class AbstractLoss(Declared, ABC):
         raise InputError(
             f"{self.name!r} has no second derivative",
             where="loss",
-            hint=f"use one of: {', '.join(CURVED_LOSSES.where(takes(self.target_kind)))}",
+            hint=f"use one of {', '.join(CURVED_LOSSES.where(takes(self.target_kind)))}",
         )
 
     def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
@@ -439,5 +439,5 @@ def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
     raise InputError(
         f"{loss.name!r} is not a loss of the margin y f",
         where="loss",
-        hint=f"use one of: {', '.join(MARGIN_LOSSES)}",
+        hint=f"use one of {', '.join(MARGIN_LOSSES)}",
     )

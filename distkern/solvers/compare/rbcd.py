@@ -140,7 +140,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             raise InputError(
                 f"{self.risk.loss.name!r} has a slope that jumps, so steps of block descent may diverge",
                 where="loss",
-                hint=f"use one of: {', '.join(CURVED_LOSSES.where(takes(self.risk.loss.target_kind)))}",
+                hint=f"use one of {', '.join(CURVED_LOSSES.where(takes(self.risk.loss.target_kind)))}",
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:

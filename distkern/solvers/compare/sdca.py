@@ -156,7 +156,7 @@ class SDCA(AbstractExplicit[SDCAState]):
             raise InputError(
                 f"the dual of {self.risk.loss.name!r} has no exact steps in single coordinates",
                 where="loss",
-                hint=f"use one of: {', '.join(COORDINATE_LOSSES.where(takes(self.risk.loss.target_kind)))}",
+                hint=f"use one of {', '.join(COORDINATE_LOSSES.where(takes(self.risk.loss.target_kind)))}",
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:

@@ -350,7 +350,7 @@ def test_a_folder_that_a_thread_still_writes_into_is_gone(tmp_path, monkeypatch)
     monkeypatch.setattr(atomic, "_UNTIL_WRITTEN", 1.0)
 
     def write(folder):
-        for number in range(5):
+        for number in range(8):
             # the folder may be removed between the two
             with suppress(FileNotFoundError):
                 folder.mkdir(parents=True, exist_ok=True)
