@@ -140,10 +140,16 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
 
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
-    """Return a line on the peak memory of a run: the largest worker with its limit, and the driver."""
+    """Return a line on the peak memory of a run: the largest worker with its limit, and the driver.
+
+    The driver is this process or, before a resumption, an earlier one.
+    """
+    from distkern.core.processes import peak_resident_bytes
     from distkern.core.text import in_bytes
 
-    driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
+    # what follows the last stage, such as importances, may take the most
+    peaks = [metrics["driver_peak_rss_bytes"] for metrics in history]
+    driver = f"driver {in_bytes(max(peak_resident_bytes(), *peaks))}"
     worker = max(metrics["worker_peak_rss_bytes"] for metrics in history)
     if not worker:
         return f"peak memory: {driver}"
