@@ -18,7 +18,7 @@ def fitted():
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
-        (lambda: dk.NewtonClassifier(n_estimators=9), ["'n_estimators'; use one of:"]),
+        (lambda: dk.NewtonClassifier(n_estimators=9), ["'n_estimators'; use one of class_weight, "]),
         (lambda: dk.RandomFeatures(n_components=9), ["'n_components'; did you mean 'n_features'?"]),
         (lambda: dk.RandomFeatures(sigma=9), ["'sigma'; did you mean 'gamma'?"]),
         (lambda: dk.NewtonRegressor(quantiles=[0.5]), ["'quantiles'; it belongs to dsg"]),
