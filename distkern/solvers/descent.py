@@ -174,14 +174,15 @@ def low_enough(
     slopes.
     """
     slopes = _inner_of_outputs(start.gradient, direction)
-    lengths = np.ones_like(slopes)
+    # corrections may turn a separate output uphill
+    lengths = (slopes < 0).astype(float) if apart else np.ones_like(slopes)
     while lengths.any():
         tried = yield from measure(start.at + lengths * direction)
         slope = float(lengths @ slopes)
         if tried.value <= start.value + _DESCENT * slope + _ROUNDING * abs(start.value):
             return tried
         ends = _inner_of_outputs(tried.gradient, direction)
-        far = ends > 0
+        far = (ends > 0) & (lengths > 0)
         if apart and len(ends) > 1 and far.any() and np.isfinite(ends).all():
             lengths[far] *= np.clip(slopes[far] / (slopes[far] - ends[far]), *_SHORTER)
         else:

@@ -103,9 +103,10 @@ class Newton(AbstractExplicit[NewtonState]):
 
     with the generalised second derivative at kinks of l' (Mangasarian 2002). It factorises H and takes steps
     w <- w - t B g, one pass each, where B is H^-1 corrected by BFGS and t = 1 unless that is too long, see
-    :func:`~distkern.solvers.descent.descend`. The steps end near the tolerance, or after 8 to 12 of them,
-    once they took 1.5 times as long as the next matrix would. Products are in the precision of the rows, sums
-    in float64.
+    :func:`~distkern.solvers.descent.descend`. The steps of the first stage end near the tolerance, or after 8
+    to 12 of them, once they took 1.5 times as long as the next matrix would. With later matrices of all rows,
+    up to 20 steps follow until |g|^2 / (2 nu) is within the tolerance. Products are in the precision of the
+    rows, sums in float64.
 
     Convergence is decided by a bound of F - min F. A stage starts with the undamped Hessian H at w and d =
     -H^-1 g. If g' H^-1 g / 2 is within the tolerance, a pass computes the duality gap at the slopes l' + l''
@@ -367,9 +368,9 @@ class ByMatrices(NewtonMatrices):
                 damped.point, zero, metric, SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
             )
             start = yield from objective.point(of_sample.point.at)
-        # w <- w + t d, as often as one H is good for; a sample's says that the minimum is near, and only the
-        # gradient over all rows that it is reached
-        proves, least = asked and sample is not None, 0.0
+        # w <- w + t d, as often as one H is good for; only the gradient over all rows says that the minimum is
+        # reached, and steps reduce it at less cost than the next H
+        proves, least = bool(place) and not is_quadratic and (asked or sample is None), 0.0
         while True:
             found = yield from descend(
                 objective.point,

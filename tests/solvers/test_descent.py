@@ -74,6 +74,17 @@ def test_where_nothing_descends_steps_end():
     assert len(asked) < 100
 
 
+def test_an_output_whose_direction_rises_stays_and_steps_end():
+    function = logcosh(np.array([1.0, 1.0]))
+    start = function(np.array([[1.0, 1.0]]))
+    found, asked = driven(low_enough(measure, start, np.array([[0.5, -40.0]]), apart=True), function)
+    assert found.value < start.value
+    assert {point[0, 0] for point in asked} == {1.0}
+    found, asked = driven(low_enough(measure, start, np.array([[0.5, 40.0]]), apart=True), function)
+    assert found is None
+    assert not asked
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_what_steps_have_shown_is_kept(apart):
     """A metric satisfies B (g' - g) = w' - w for the last step, for each output if they are independent."""
