@@ -103,10 +103,10 @@ class Newton(AbstractExplicit[NewtonState]):
 
     with the generalised second derivative at kinks of l' (Mangasarian 2002). It factorises H and takes steps
     w <- w - t B g, one pass each, where B is H^-1 corrected by BFGS and t = 1 unless that is too long, see
-    :func:`~distkern.solvers.descent.descend`. The steps of the first stage end near the tolerance, or after 8
+    :func:`~distkern.solvers.descent.descend`. Steps with the first matrix end near the tolerance, or after 8
     to 12 of them, once they took 1.5 times as long as the next matrix would. With later matrices of all rows,
-    up to 20 steps follow until |g|^2 / (2 nu) is within the tolerance. Products are in the precision of the
-    rows, sums in float64.
+    or with several outputs, up to 20 steps follow until |g|^2 / (2 nu) is within the tolerance. Products are
+    in the precision of the rows, sums in float64.
 
     Convergence is decided by a bound of F - min F. A stage starts with the undamped Hessian H at w and d =
     -H^-1 g. If g' H^-1 g / 2 is within the tolerance, a pass computes the duality gap at the slopes l' + l''
@@ -345,7 +345,7 @@ class ByMatrices(NewtonMatrices):
         if place and not is_quadratic:
             enough = tol * (state.zero - start.value)
             copies = [matrix.copy(order="F") for matrix in matrices]
-            undamped = BoundedMetric(*self.inverse(coordinates.basis, copies, self._nu))
+            undamped = self.metric(objective, copies)
             left = undamped.decrement(start.gradient)
             asked = left * (1.0 if sample is None else schedule.overstated(place)) <= enough
             if sample is None:
@@ -360,7 +360,7 @@ class ByMatrices(NewtonMatrices):
             fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
             shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
         damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
-        metric = self.metric(damped, matrices)
+        metric = undamped if undamped is not None and is_near else self.metric(damped, matrices)
         if sample is not None and not (state.stage or place):
             zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
             # keep the corrections from steps on the sample
@@ -370,7 +370,8 @@ class ByMatrices(NewtonMatrices):
             start = yield from objective.point(of_sample.point.at)
         # w <- w + t d, as often as one H is good for; only the gradient over all rows says that the minimum is
         # reached, and steps reduce it at less cost than the next H
-        proves, least = bool(place) and not is_quadratic and (asked or sample is None), 0.0
+        proves = not is_quadratic and (asked or (sample is None and (place > 0 or risk.n_outputs > 1)))
+        least = 0.0
         while True:
             found = yield from descend(
                 objective.point,

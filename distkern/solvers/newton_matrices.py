@@ -216,7 +216,7 @@ class NewtonMatrices:
             found = np.empty_like(right)
             for number, factor in enumerate(factors):
                 own = slice(number, number + 1) if len(factors) > 1 else slice(None)
-                found[:, own] = cho_solve((factor, True), right[:, own])
+                found[:, own] = cho_solve((factor, True), right[:, own], check_finite=False)
             if self._risk.loss.target_kind == "classes":
                 # a constant added to all outputs changes no loss, and is 0 at the minimum
                 found -= found.mean(axis=1, keepdims=True)
