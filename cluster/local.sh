@@ -45,6 +45,13 @@ stop() {
     trap - INT TERM EXIT
     # what a script has in the background ignores an interrupt until it has begun, and would stay for ever
     kill -TERM "$pool" "$scheduler" 2>/dev/null || true
+    left=20
+    while [ "$left" -gt 0 ] && { kill -0 "$pool" 2>/dev/null || kill -0 "$scheduler" 2>/dev/null; }; do
+        sleep 1
+        left=$((left - 1))
+    done
+    # what did not end in 20 seconds would be waited for without end
+    kill -KILL "$pool" "$scheduler" 2>/dev/null || true
     wait
 }
 start_scheduler

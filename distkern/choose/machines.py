@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.ridge import solve_ridge
+from distkern.core.errors import DistkernError
+from distkern.core.ridge import raised_factor, solve_ridge
 from distkern.core.scores import by_group, log_losses
 from distkern.core.sparse import SparseRows
 from distkern.core.types import Array, Block, Floats
@@ -104,6 +105,8 @@ class SampleRows:
         """
         if self.codes is None:
             losses = np.asarray(self.weights * np.square(values - self.targets).sum(axis=1))
+            # as in log_losses, an undefined value is the worst
+            losses[np.isnan(losses)] = np.inf
         else:
             losses = log_losses(values, self.codes, self.weights)
         if self.group_keys is None:
@@ -160,24 +163,12 @@ def over_centres(
     for ridge in ridges:
         matrix = ridge * norm
         matrix += gram
-        matrix[np.diag_indices(n_centres)] += jitter + _RIDGE_JITTER * ridge
-        coefficients.append(cho_solve(_factor(matrix, jitter), right, check_finite=False))
+        factor = raised_factor(matrix, jitter + _RIDGE_JITTER * ridge)
+        coefficients.append(cho_solve(factor, right, check_finite=False))
     # one product for all ridges reads the kernel values once
     values = held_out_values @ np.hstack(coefficients)
     for own in np.split(values, len(ridges), axis=1):
         yield held_out.losses(own)
-
-
-def _factor(matrix: Array, jitter: float) -> tuple[Array, bool]:
-    """Return the Cholesky factor; increase the diagonal while rounding leaves the matrix indefinite."""
-    from scipy.linalg import LinAlgError, cho_factor
-
-    while True:
-        try:
-            return cho_factor(matrix, check_finite=False)  # type: ignore[no-any-return]
-        except LinAlgError:
-            jitter *= 10.0
-            matrix[np.diag_indices(len(matrix))] += jitter
 
 
 def centre_features(
@@ -187,7 +178,7 @@ def centre_features(
 
     The centres are the first training rows. All rows are mapped.
     """
-    from scipy.linalg import cholesky, get_blas_funcs
+    from scipy.linalg import get_blas_funcs
     from scipy.linalg.lapack import dtrtri
 
     # rounding to single precision is far below the noise of classes, but perhaps not of real targets
@@ -195,9 +186,9 @@ def centre_features(
     centres = np.asarray(train.features[:n_centres], dtype=np.float64)
     matrix = _values(kernel, centres, centres)
     matrix = 0.5 * (matrix + matrix.T)
-    matrix[np.diag_indices(len(matrix))] += _CENTRE_JITTER * float(np.trace(matrix)) / len(matrix)
+    factor, _ = raised_factor(matrix, _CENTRE_JITTER * float(np.trace(matrix)) / len(matrix), lower=True)
     # multiplying by the inverse is much faster than solving
-    inverse = dtrtri(cholesky(matrix, lower=True), lower=True)[0].astype(precision, order="F")
+    inverse = dtrtri(factor, lower=True)[0].astype(precision, order="F")
     (multiply,) = get_blas_funcs(("trmm",), (inverse,))
     features: list[Floats] = []
     for part in (train, held_out):
@@ -230,10 +221,7 @@ def values_over_all_rows(
     n_outputs = train.targets.shape[1]
     # one tile of kernel values serves all ridges
     coefficients = np.hstack(
-        [
-            solve_ridge(matrix, train.targets - center, train.weights / ridge, tolerance=_TOLERANCE)
-            for ridge in ridges
-        ]
+        [_solved(matrix, train.targets - center, train.weights / ridge) for ridge in ridges]
     )
     values = np.empty((held_out.n_rows, coefficients.shape[1]))
     for start in range(0, held_out.n_rows, _STRIP):
@@ -241,6 +229,14 @@ def values_over_all_rows(
         values[strip] = _values(kernel, rows, held_out.features[strip].astype(np.float64)) @ coefficients
     for first in range(0, values.shape[1], n_outputs):
         yield values[:, first : first + n_outputs] + center
+
+
+def _solved(matrix: Array, targets: Array, costs: Array) -> Array:
+    """Return the coefficients of an exact machine; 0, so that it is a constant, if rounding hides them."""
+    try:
+        return solve_ridge(matrix, targets, costs, tolerance=_TOLERANCE)
+    except DistkernError:
+        return np.zeros(targets.shape)
 
 
 def in_row_span(train: SampleRows, held_out: SampleRows) -> tuple[SampleRows, SampleRows]:
@@ -258,7 +254,7 @@ def in_row_span(train: SampleRows, held_out: SampleRows) -> tuple[SampleRows, Sa
 
 def linear(ridges: Sequence[float], train: SampleRows, held_out: SampleRows) -> Iterator[Array]:
     """Yield held-out losses (n_held_out,) for each ridge, with f = w' x + b and |f|^2 = |w|^2."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     mean = np.average(train.features, axis=0, weights=train.weights)
     center = np.average(train.targets, axis=0, weights=train.weights)
@@ -268,8 +264,8 @@ def linear(ridges: Sequence[float], train: SampleRows, held_out: SampleRows) -> 
     jitter = _JITTER * float(np.trace(gram)) / len(gram) or 1.0
     held_out_centred = held_out.features.astype(np.float64) - mean
     for ridge in ridges:
-        matrix = gram + (ridge + jitter) * np.eye(len(gram))
-        yield held_out.losses(held_out_centred @ cho_solve(cho_factor(matrix), right) + center)
+        factor = raised_factor(gram.copy(), ridge + jitter)
+        yield held_out.losses(held_out_centred @ cho_solve(factor, right, check_finite=False) + center)
 
 
 def _values(kernel: AbstractTileKernel, centres: Floats, rows: Floats) -> Array:

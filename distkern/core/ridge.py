@@ -166,8 +166,7 @@ def solve_ridge_iteratively(kernel: SymmetricTiles, targets: Array, ridge: float
     exact = columns.astype(np.float64)
     own, gram = exact[:_CENTRES].copy(), exact.T @ exact
     del exact
-    own[np.diag_indices(len(own))] += _LEAST
-    explained = float(np.trace(cho_solve(cho_factor(own), gram))) / kernel.n_rows
+    explained = float(np.trace(cho_solve(raised_factor(own, _LEAST), gram))) / kernel.n_rows
     spread = ridge + max(1.0 - explained, 0.0)
     factor = cho_factor(gram + spread * own, overwrite_a=True)
 
@@ -192,6 +191,25 @@ def solve_ridge_iteratively(kernel: SymmetricTiles, targets: Array, ridge: float
         before, slope = slope, (left * step).sum(axis=0)
         along = step + _ratio(slope, before) * along
     return found
+
+
+def raised_factor(matrix: Array, added: float, *, lower: bool = False) -> tuple[Array, bool]:
+    """Return SciPy's Cholesky factor of a matrix (m, m) whose diagonal is raised in place.
+
+    It is raised by ``added``, then by ten times as much until the matrix is positive definite: distances
+    between rows of very different sizes are mostly rounding, and kernels of them may have negative
+    eigenvalues.
+    """
+    from scipy.linalg import LinAlgError, cho_factor
+
+    while True:
+        matrix[np.diag_indices(len(matrix))] += added
+        try:
+            return cho_factor(matrix, lower=lower, check_finite=False)  # type: ignore[no-any-return]
+        except LinAlgError:
+            added *= 10.0
+            if not np.isfinite(added):
+                raise
 
 
 def iterating_bytes(n_rows: int, n_outputs: int) -> int:

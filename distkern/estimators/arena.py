@@ -113,19 +113,21 @@ class Arena:
         linear_map : map of linear machines
         """
         source = self.data.source
-        result = climb(
-            self._rows(self.sample.rows),
-            list(self.sample.parts()),
-            source.n_rows,
-            self.seed,
-            # maps turn the zeros of sparse rows into other numbers
-            maps=[MapChoice("none")] if source.is_sparse else None,
-            linear_map=linear_map,
-            exact_rows=self.sizes.exact_rows,
-            cell_rows=self.sizes.cell_rows,
-            solve=None if self.is_real else partial(solved_values, seed=self.seed),
-            around=None if source.is_sparse else self._around,
-        )
+        # rows of very different sizes overflow in maps that are then not chosen
+        with np.errstate(all="ignore"):
+            result = climb(
+                self._rows(self.sample.rows),
+                list(self.sample.parts()),
+                source.n_rows,
+                self.seed,
+                # maps turn the zeros of sparse rows into other numbers
+                maps=[MapChoice("none")] if source.is_sparse else None,
+                linear_map=linear_map,
+                exact_rows=self.sizes.exact_rows,
+                cell_rows=self.sizes.cell_rows,
+                solve=None if self.is_real else partial(solved_values, seed=self.seed),
+                around=None if source.is_sparse else self._around,
+            )
         release()
         return result
 

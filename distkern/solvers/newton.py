@@ -36,7 +36,7 @@ from distkern.maths.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, UpdateRule
 from distkern.solvers.bounds import FreeConstant, gradient_bound, length_of
-from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
+from distkern.solvers.descent import Descent, Point, descend, point_of
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
 from distkern.solvers.hyperparameters import a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, figures_of, held_out_pass, zero_outlines
@@ -368,8 +368,8 @@ class ByMatrices(NewtonMatrices):
                 damped.point, zero, metric, SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
             )
             start = yield from objective.point(of_sample.point.at)
-        # w <- w + t d, as often as one H is good for; only the gradient over all rows says that the minimum is
-        # reached, and steps reduce it at less cost than the next H
+        # w <- w + t d, as often as one H is good for; only the gradient over all rows says that the minimum
+        # is reached, and steps reduce it at less cost than the next H
         proves = not is_quadratic and (asked or (sample is None and (place > 0 or risk.n_outputs > 1)))
         least = 0.0
         while True:

@@ -120,6 +120,14 @@ def test_half_of_a_symmetric_matrix_is_all_of_it(n):
         np.testing.assert_array_equal(tiles.tile(row, column), matrix[down, right])
 
 
+def test_a_matrix_that_rounding_made_indefinite_has_a_finite_solution():
+    matrix = np.random.default_rng(0).uniform(0.0, 1.0, (700, 700)).astype(np.float32)
+    matrix = np.maximum(matrix, matrix.T)
+    np.fill_diagonal(matrix, 1.0)
+    assert np.linalg.eigvalsh(matrix)[0] < -1.0
+    assert np.isfinite(ridge.solve_ridge_iteratively(tiles_of(matrix), rows_of(700, 2), 0.1)).all()
+
+
 @pytest.mark.parametrize(("n", "d"), [(300, 2), (1300, 40), (1700, 2), (1700, 40)])
 def test_iterations_leave_little_of_the_targets(n, d):
     """Fewer and more rows than the preconditioner has; equal rows; an output of zeros."""

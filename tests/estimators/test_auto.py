@@ -269,6 +269,15 @@ def test_a_plan_keeps_what_was_chosen_for_its_run(kind, tmp_path, monkeypatch):
         kind(random_state=0).fit(data.train)
 
 
+@pytest.mark.parametrize("task", ["classes", pytest.param("real", marks=pytest.mark.slow)])
+def test_rows_of_very_different_sizes_are_fitted(task):
+    X = np.random.default_rng(0).normal(size=(700, 5))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int) if task == "classes" else np.tanh(X[:, 0])
+    X = np.sinh(20.0 * X)
+    kind = KernelClassifier if task == "classes" else KernelRegressor
+    assert kind(random_state=0).fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.8
+
+
 def test_wide_sparse_rows_get_a_linear_machine():
     X = random_sparse(80, 8500, 0.005, format="csr", random_state=0)
     y = (np.asarray(X.sum(axis=1)).ravel() > X.sum() / 80).astype(int)
