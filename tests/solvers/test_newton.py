@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -134,6 +135,15 @@ def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
     assert np.all(np.diff([state.objective for state in states]) < 0)
     assert states[-1].upper <= 1e-13 * (states[0].objective - states[-1].objective)
     assert states[-1].upper < 1e-4 * states[-2].upper
+
+
+def test_many_classes_need_few_matrices():
+    """A matrix for each class costs as much as many steps, which the gradient ends."""
+    X, y = load_digits(return_X_y=True)
+    given = {"n_landmarks": 300, "gamma": "median", "random_state": 0}
+    model = dk.NewtonClassifier(nu=1e-8, **given).fit(X / 16.0, y)
+    assert model.ended_ == "converged"
+    assert len(model.history_) - 1 <= 4
 
 
 @pytest.mark.parametrize("loss", ["square", "huber"])
