@@ -30,6 +30,7 @@ CONTRACTS = {
     "test_every_objective.py": "heavy_ball",
     "test_every_outline.py": "heavy_ball",
     "test_every_update.py": "heavy_ball",
+    "test_every_probability.py": "heavy_ball",
     "test_every_format.py": "json_lines",
     "test_every_column.py": "compass",
 }

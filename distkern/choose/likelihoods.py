@@ -151,9 +151,10 @@ class RidgePath:
         return int(self.train.shape[1]) - 1
 
     def over_first(self, n_functions: int) -> RidgePath:
-        """Return a path over the first features, which are the features of the first centres.
+        """Return a path that uses only the first features.
 
-        The factor of the centres' kernel matrix is triangular, so later centres do not change them.
+        They are the features that the first centres alone would have, since the factor of the centres' kernel
+        matrix is triangular.
         """
         kept = np.r_[:n_functions, -1]
         return RidgePath(self.train[:, kept], self.held_out[:, kept], self.likelihood, self.coefficients)

@@ -62,7 +62,8 @@ def _facts(solver: type[Any]) -> dict[str, Any]:
 
     parameters = hyperparameters_of(solver)
     regulariser = next(key for key in ("lam", "nu", "C", "noise") if key in parameters)
-    title, _, paper = (inspect.getdoc(inspect.getmodule(solver)) or "").splitlines()[0].rpartition(" (")
+    page = inspect.getdoc(inspect.getmodule(solver)) or solver.__name__
+    title, _, paper = page.splitlines()[0].rpartition(" (")
     return {
         "what": title,
         "paper": paper.rstrip(".)"),

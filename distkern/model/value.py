@@ -223,7 +223,7 @@ class FittedModel(SavedAs, ABC):
 
     @property
     def risk(self) -> Risk:
-        """The risk that measures the model."""
+        """The loss, with class weights and the unit of the targets, that evaluates the model."""
         # predictions do without these imports
         from distkern.solvers.risk import Risk
         from distkern.solvers.targets import scaled_risk

@@ -263,7 +263,7 @@ def read_fingerprint(folder: Place) -> str:
 def check_model(folder: Place) -> str:
     """Compare the arrays of a model with their checksums, a few MiB at a time, and return its fingerprint.
 
-    Raises as :func:`load_model`.
+    Raises as :func:`read_model`.
     """
     facts, known = _opened(folder)
     described = DESCRIPTION.read(ModelFacts, facts, str(folder / "model.json"))

@@ -279,7 +279,7 @@ def scaled_block(scaling: RowScaling, dtype: np.dtype[Any], block: Block) -> Blo
 def made_block(
     preparation: Preparation | None, dtype: np.dtype[Any], codes: NDArray[np.int32] | None, block: Block
 ) -> Block:
-    """Return a block with the model's features and class codes."""
+    """Return a block with prepared features, and with class codes mapped by ``codes`` unless it is None."""
     features = block.features
     if preparation is not None:
         features = preparation.apply_rows(features, dtype)

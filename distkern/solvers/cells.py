@@ -10,7 +10,8 @@ The paper (xRFM) is on the left, our code on the right; our machines are not onl
     send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
     for every leaf:                                  Cells._solve: a task for each bucket, whose own tree
                                                          cuts it into cells (solve_bucket)
-        train a machine on its rows                  solve_cell, on neighbours within the overlap too
+        train a machine on its rows                  machine.solve_cell, dual.solve_dual; on neighbours
+                                                         within the overlap too
     predict with the machine of a row's leaf         CellBasis.values_at
 
 Neither rows nor machines pass through the driver: tasks write them to their final place.

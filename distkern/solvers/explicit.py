@@ -7,7 +7,7 @@ Solvers that step through streamed rows derive from :mod:`~distkern.solvers.stre
 A solver must give, besides ``name``, ``cost_of_pass`` and ``memory``:
 
     nu, stages                    its parameters, with others of its own
-    steps, stage_pass             the steps of a stage, and their pass; or stage and passes instead
+    steps, stage_pass             generator of a stage's passes that returns Ended; one pass; or stage, passes
 
 It may give:
 

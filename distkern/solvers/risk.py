@@ -56,7 +56,7 @@ class Risk:
 
     @property
     def offset(self) -> NDArray[np.float64]:
-        """The constants added to the predictions of classes, (n_outputs,); 0 for real targets."""
+        """The constant added to each output's predictions for classes, (n_outputs,); 0 for real targets."""
         return np.zeros(self.n_outputs) if self.is_real or self.center is None else self.center
 
     def shifted(self, predictions: NDArray[Number]) -> NDArray[Number]:

@@ -21,7 +21,9 @@ def fitted(request):
     kind, generator = ALGORITHMS[request.param], np.random.default_rng(0)
     X = generator.normal(size=(900, 2))
     y = (generator.random(900) < 1 / (1 + np.exp(3.5 - 1.5 * X[:, 0]))).astype(int)
-    how = small(kind, **ASKED[request.param], gamma="scale", stages=8, nu=1e-4, lam=10.0, step_size=None)
+    how = small(kind, **ASKED[request.param], gamma="scale", stages=8, nu=1e-4, lam=10.0)
+    if "step_size" in kind.hyperparameters and kind.hyperparameters["step_size"].default is None:
+        how["step_size"] = None
     how = {name: value for name, value in how.items() if name in kind.hyperparameters}
     plain = kind(**how).fit(X, y)
     return lambda **given: kind(**{**how, **given}).fit(X, y) if given else plain, X, y

@@ -234,9 +234,10 @@ class ColumnWords:
         words = {word.strip() for word in self.values.unique().to_pylist() if word is not None}
         return sorted(words - self.reading.na)
 
-    def mostly(self, is_of_kind: Callable[[str], bool]) -> bool:
+    def mostly(self, is_of_kind: Callable[[str], object]) -> bool:
         """Return whether ``is_of_kind`` holds for at least half of the distinct words."""
-        return bool(self.distinct) and 2 * sum(map(is_of_kind, self.distinct)) >= len(self.distinct)
+        n_of_kind = sum(bool(is_of_kind(word)) for word in self.distinct)
+        return bool(self.distinct) and 2 * n_of_kind >= len(self.distinct)
 
 
 @dataclass(frozen=True)

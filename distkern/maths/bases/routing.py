@@ -165,13 +165,15 @@ class Routing:
 
 
 def asked(counts: Iterable[NDArray[np.int64]], n_places: int, most: int) -> list[tuple[int, range]]:
-    """Return the places with rows, each with the ranges of parts whose rows it answers at a time.
+    """Return the tasks of a prediction: places with rows, each with a range of parts.
+
+    A task predicts the rows of these parts that are in the place.
 
     Parameters
     ----------
     counts : for each part, its rows in each place (n_places,); an iterator, since all would take too much
         memory
-    most : most rows at a time, unless a part has more
+    most : most rows of a task, unless a part has more
 
     >>> asked(np.array([[3, 0, 1], [3, 0, 0], [2, 0, 1]]), 3, 5)
     [(0, range(0, 1)), (0, range(1, 3)), (2, range(0, 3))]

@@ -24,7 +24,7 @@ from distkern.maths.samplers.frequencies import DenseFrequencies
 
 @dataclass(frozen=True)
 class CompiledScores(AbstractPrepared):
-    """Scores of dense rows by a compiled loop, which ``loop`` returns for a dtype."""
+    """Scores of dense rows against landmarks by a compiled loop; ``loop`` returns the one for a dtype."""
 
     loop: Callable[[np.dtype[Any]], Callable[..., None]]
     landmarks: Floats

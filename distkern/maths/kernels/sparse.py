@@ -32,7 +32,7 @@ def squared_single(value: float, _: float) -> float:
 
 
 def squared_shared(row: float, landmark: float, _: float) -> float:
-    """Return (x - c)^2 - x^2 - c^2."""
+    """Return (x - c)^2 - x^2 - c^2, which only columns that are nonzero in both rows have."""
     return -2.0 * row * landmark
 
 

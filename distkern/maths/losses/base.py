@@ -228,7 +228,8 @@ class AbstractElementwiseLoss(AbstractLoss):
 
     ``value`` and ``derivative`` are static functions of (prediction, target, parameters) written with numpy
     ufuncs only, so that the same source serves arrays in a pass and scalars in a compiled loop.
-    ``parameters`` is the tuple of floats in :attr:`parameters`.
+    ``parameters`` is the tuple of floats in :attr:`parameters`. Constants are Python's floats
+    (``math.log(2.0)``); NumPy's would turn single precision into double.
     """
 
     @property

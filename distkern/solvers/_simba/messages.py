@@ -191,6 +191,9 @@ class HoldOut:
 
 
 def shifted(slacks: Slacks, factors: NDArray[np.float64]) -> Slacks:
-    """The slacks of the same places after multiplying q by powers of two, (n_outputs,)."""
+    """Return the slacks after q was multiplied by a power of two for each output, (n_outputs,).
+
+    Their rows stay. Only the keys change, which are the bits of q.
+    """
     _, exponents = np.frexp(factors)
     return replace(slacks, keys=slacks.keys + ((exponents.astype(np.int64) - 1) << 52))
