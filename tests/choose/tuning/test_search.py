@@ -1,5 +1,6 @@
 """Searches on splits: the best is found, nothing is made twice, and it does not matter where they run."""
 
+import threading
 from collections import Counter
 from dataclasses import replace
 
@@ -60,11 +61,13 @@ class Counting(Watcher):
     def __init__(self, fails_at=None):
         self.begun = Counter()
         self.n_resumed, self._fails_at = 0, fails_at
+        self._lock = threading.Lock()
 
     def began(self, candidate, task):
-        if sum(self.begun.values()) == self._fails_at:
-            raise RuntimeError("the power is gone")
-        self.begun[task] += 1
+        with self._lock:
+            if sum(self.begun.values()) == self._fails_at:
+                raise RuntimeError("the power is gone")
+            self.begun[task] += 1
 
     def resumed(self, n_found):
         self.n_resumed += n_found
