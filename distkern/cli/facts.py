@@ -144,12 +144,9 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
     The driver is this process or, before a resumption, an earlier one.
     """
-    from distkern.core.processes import peak_resident_bytes
     from distkern.core.text import in_bytes
 
-    # what follows the last stage, such as importances, may take the most
-    peaks = [metrics["driver_peak_rss_bytes"] for metrics in history]
-    driver = f"driver {in_bytes(max(peak_resident_bytes(), *peaks))}"
+    driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
     worker = max(metrics["worker_peak_rss_bytes"] for metrics in history)
     if not worker:
         return f"peak memory: {driver}"

@@ -128,7 +128,7 @@ def run_job(
 
     Returns
     -------
-    The model and the lines of its ``metrics.jsonl``.
+    The model and the lines of its ``metrics.jsonl``, the last one with the driver's peak until the report.
 
     Raises
     ------
@@ -137,6 +137,7 @@ def run_job(
     """
     from distkern.cli.facts import run_facts, worth_sections
     from distkern.cli.job import make_recipe
+    from distkern.core.processes import peak_resident_bytes
     from distkern.runs.run import train as train_model
     from distkern.show.clock import Clock
     from distkern.show.metrics import read
@@ -174,6 +175,8 @@ def run_job(
         else partial(evaluate_test_rows, dataset.test, heard, evaluations, compared),
     )
     history = read(folder / "metrics.jsonl")
+    # importances and the evaluation may take the most; the libraries that draw the report are in no plan
+    history[-1]["driver_peak_rss_bytes"] = max(history[-1]["driver_peak_rss_bytes"], peak_resident_bytes())
     # a run whose model was finished already made no passes and must not replace the report
     if recorder.totals or not (folder / "report.html").exists():
         facts = run_facts(job, dataset, fitted, history, evaluations, seconds=clock.seconds)
