@@ -7,7 +7,7 @@ Solvers that step through streamed rows derive from :mod:`~distkern.solvers.stre
 A solver must give, besides ``name``, ``cost_of_pass`` and ``memory``:
 
     nu, stages                    its parameters, with others of its own
-    steps, stage_pass             generator of a stage's passes that returns Ended; one pass; or stage, passes
+    steps, stage_pass             the steps (yield passes, return Ended), and their pass; or stage and passes
 
 It may give:
 

@@ -22,10 +22,10 @@ _FINDING = (
     "farther a row is from its landmark, the less accurate its moved gradient is."
 )
 _PICK = (
-    "We recommend the defaults: **uniform landmarks and projection on the span**. A coverage is for "
-    "data in which every row needs a landmark within a known distance. Moved gradients are for so many "
-    "landmarks that projecting a row, which takes r^2 operations, is too slow; the denser the landmarks, "
-    "the less accuracy they lose. With the same landmarks, Newton's method "
+    "We recommend the defaults: **uniform landmarks and projection on the span**. Use a coverage if "
+    "every row needs a landmark within a known distance. Use moved gradients if there are so many "
+    "landmarks that projecting a row, which takes r^2 operations, is too slow. The denser the landmarks, "
+    "the less accuracy moved gradients lose. With the same landmarks, Newton's method "
     '(`algorithm = "newton"`) finds the same minimum in fewer passes.'
 )
 
