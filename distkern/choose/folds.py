@@ -76,9 +76,11 @@ class TriedMachine(TriedSetting[MachineSetting]):
     Attributes
     ----------
     coefficients : of the machine on the leading folds, where machines with more rows or centres start
+    near : the held-out rows are those near anchors, see :class:`Around`
     """
 
     coefficients: tuple[Array, ...] = field(default=(), repr=False, compare=False)
+    near: bool = False
 
     def coefficients_on(self, fold: int) -> Array | None:
         """Return the coefficients on a fold, None if they are unknown."""

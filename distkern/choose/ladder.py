@@ -86,11 +86,16 @@ class LadderResult:
     expected: TriedMachine
     rungs: tuple[TriedMachine, ...]
 
-    @property
-    def compared(self) -> tuple[Compared, ...]:
-        """The rungs as the model stores them."""
+    def compared(self, unit: float = 1.0) -> tuple[Compared, ...]:
+        """Return the rungs as the model stores them, with losses times ``unit``."""
         return tuple(
-            Compared(tried.setting.description, tried.score, *tried.setting.size, tried is self.chosen)
+            Compared(
+                tried.setting.description,
+                unit * tried.score,
+                *tried.setting.size,
+                chosen=tried is self.chosen,
+                near=tried.near,
+            )
             for tried in self.rungs
         )
 
@@ -202,7 +207,9 @@ def climb(
                 # both will train on more rows, from which one may gain more than the other
                 wins = _is_worth(_on_all_rows(found, finalist, n_rows), expected, least_gain)
             else:
-                wins = _is_worth(finalist, _joined(on_near), least_gain)
+                finalist, beside = replace(finalist, near=True), replace(_joined(on_near), near=True)
+                shown.append(beside)
+                wins = _is_worth(finalist, beside, least_gain)
     elif kinds:
         finalist = best(ladder.exact_on_more_rows(exact))
         few = ladder.over_few_centres(centred, finalist, exact_rows)

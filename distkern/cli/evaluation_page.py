@@ -97,22 +97,26 @@ def worth(
     measured: Mapping[str, Evaluation],
     target: str = "",
     candidates: Sequence[Compared] = (),
-    base_loss: float | None = None,
+    told: float | None = None,
+    *,
+    is_real: bool = False,
 ) -> Html:
     """Return a table of the model, the linear machine and the best constant prediction.
 
     Parameters
     ----------
-    candidates : models compared on held-out training rows; losses of real targets are over their variance
-    base_loss : loss of the best constant prediction on these rows
+    candidates : models compared on held-out training rows, the best constant prediction first
+    told : the model's loss on held-out training rows; None: that of the chosen candidate
+    is_real : whether targets are real numbers, if nothing is measured
     """
     found = next(iter(measured.values()), None)
-    is_real = found is not None and "rmse" in found.figures
+    is_real = is_real if found is None else "rmse" in found.figures
     names = [name for name in _COMPARED if any(name in one.figures for one in measured.values())]
     chosen = next((one for one in candidates if one.chosen), None)
     if not names and chosen is None:
         return Html("")
-    straight = [one for one in candidates if "linear" in one.name.partition(",")[0]]
+    constant = candidates[0].loss if candidates else None
+    straight = [one for one in candidates if "linear" in one.name.partition(",")[0] and not one.near]
     # the last one was tried on the most rows
     linear = straight[-1] if straight else None
     held_out = "R\N{SUPERSCRIPT TWO}" if is_real else "log loss"
@@ -120,15 +124,18 @@ def worth(
     def held(loss: float | None) -> list[str]:
         if chosen is None:
             return []
-        return [_short(None if loss is None else 1.0 - loss) if is_real else _loss(loss)]
+        if not is_real:
+            return [_loss(loss)]
+        return [_short(None if loss is None or not constant else 1.0 - loss / constant)]
 
+    if told is None and chosen is not None and not chosen.near:
+        told = chosen.loss
     rows: list[list[str]] = []
     for split, one in measured.items():
         cells = [_FIGURES[name][1](one.figures.get(name)) for name in names]
-        loss = None if chosen is None else chosen.loss
-        rows.append([f"this model, {split} rows", *cells, *held(loss)])
+        rows.append([f"this model, {split} rows", *cells, *held(told)])
     if chosen is not None and not rows:
-        rows.append(["this model", *held(chosen.loss)])
+        rows.append(["this model", *held(told)])
     marked = len(rows) - 1
     if linear is not None and chosen is not None and chosen not in straight:
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
@@ -136,7 +143,7 @@ def worth(
         split, one = list(measured.items())[-1]
         always = f"always the mean, {split} rows" if is_real else f"base rate, {split} rows"
         cells = [_FIGURES[name][1](one.base.get(name)) for name in names]
-        rows.append([always, *cells, *held(base_loss)])
+        rows.append([always, *cells, *held(constant)])
     header = ["", *(_named(name, target) for name in names)]
     if chosen is not None:
         header.append(f"{held_out}, held-out training rows")

@@ -96,18 +96,15 @@ def worth_sections(
     fitted: Any, history: Sequence[Mapping[str, Any]], evaluations: Mapping[str, Evaluation]
 ) -> list[Section]:
     """Return the comparison of a model with the linear machine and the base rate, then plots."""
-    import numpy as np
-
     from distkern.cli.evaluation_page import evaluation_sections, worth
     from distkern.core.choices import Compared
 
     compared = [Compared(**facts) for facts in (history[-1] if history else {}).get("candidates", ())]
-    base = 1.0
-    if fitted.task != "regression" and fitted.class_shares is not None:
-        shares = np.asarray(fitted.class_shares)[np.asarray(fitted.class_shares) > 0]
-        base = float(-(shares * np.log(shares)).sum())
+    told = None if fitted.chosen is None or fitted.chosen.held_out is None else fitted.chosen.held_out[0]
     target = target_of(fitted)
-    sections: list[Section] = [worth(evaluations, target, compared, base)]
+    sections: list[Section] = [
+        worth(evaluations, target, compared, told, is_real=fitted.task == "regression")
+    ]
     return [*sections, *(evaluation_sections(evaluations, target) if evaluations else [])]
 
 

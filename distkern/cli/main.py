@@ -35,6 +35,7 @@ from distkern.core.errors import (
 )
 from distkern.core.processes import exceeded_limit
 from distkern.core.text import broken
+from distkern.core.version import __version__
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -151,7 +152,7 @@ def _refuse_options_as_values(command: click.Command | None, words: Sequence[str
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `distkern demo`, or shard your own file: `distkern shard data.csv --out data.zarr`.",
 )
-@click.version_option(package_name="distkern", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def group() -> None:
     """Train kernel machines on data larger than memory, on this machine or a Dask cluster."""
 

@@ -116,6 +116,7 @@ def run_job(
     evaluations: dict[str, Evaluation] | None = None,
     compared: str | None = None,
     recipe: Recipe | None = None,
+    test: Split | None = None,
 ) -> tuple[FittedModel, list[dict[str, Any]]]:
     """Train the job on ``dataset``, save the model under ``job.out`` and write its report there.
 
@@ -125,6 +126,7 @@ def run_job(
     evaluations : receives the evaluation of the test rows
     compared : one more figure to compute in the evaluation
     recipe : fit this instead of the job's own estimator
+    test : test rows of another data set; None: those of ``dataset``
 
     Returns
     -------
@@ -150,6 +152,7 @@ def run_job(
 
         greet(job.scheduler)
     evaluations = {} if evaluations is None else evaluations
+    test = dataset.test if test is None else test
     folder = job.model_folder
     served = has_dashboard(job, dashboard)
     recipe = make_recipe(job) if recipe is None else recipe
@@ -160,7 +163,7 @@ def run_job(
     fitted = train_model(
         recipe,
         dataset.train,
-        test=dataset.test,
+        test=test,
         scheduler=None if on_cluster else job.scheduler,
         workers=job.workers,
         memory_limit=job.memory_limit,
@@ -169,10 +172,8 @@ def run_job(
         listeners=heard,
         dashboard=served,
         opened=partial(_show_page, job) if shown else None,
-        trained=partial(_measure, dataset.train if dataset.test is None else dataset.test, heard),
-        finished=None
-        if dataset.test is None
-        else partial(evaluate_test_rows, dataset.test, heard, evaluations, compared),
+        trained=partial(_measure, dataset.train if test is None else test, heard),
+        finished=None if test is None else partial(evaluate_test_rows, test, heard, evaluations, compared),
     )
     history = read(folder / "metrics.jsonl")
     # importances and the evaluation may take the most; the libraries that draw the report are in no plan

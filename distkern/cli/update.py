@@ -53,6 +53,8 @@ def update(
     rows and returns the minimum over old and new rows; other algorithms say if they need the old rows too.
     M stays complete until the updated model replaces it. A folder with other files is refused.
 
+    Errors on test rows are those of the first new data set that has any, or of the first old one.
+
     \b
     Examples:
       distkern update m --data today.zarr
@@ -81,8 +83,15 @@ def update(
             _clear(staged, recipe if resume else None)
         job = _job(recipe, new[0].dataset.path, staged, dashboard, where)
         listeners: list[Listener] = [*guards, terminal]
+        tests = (split.dataset.test for split in (*new, *splits))
         updated, history = run_job(
-            job, new[0].dataset, listeners=listeners, resume=resume, dashboard=dashboard, recipe=recipe
+            job,
+            new[0].dataset,
+            listeners=listeners,
+            resume=resume,
+            dashboard=dashboard,
+            recipe=recipe,
+            test=next((test for test in tests if test is not None), None),
         )
         place = staged
         if out is None:

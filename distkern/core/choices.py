@@ -93,6 +93,8 @@ class Compared:
     loss : mean loss on held-out rows
     n_rows, n_functions : training rows and functions of its trial, if known
     chosen : this candidate is trained
+    near : the loss is that of rows near some rows, where exact machines are compared, and not of rows of the
+        whole sample
     """
 
     name: str
@@ -100,6 +102,7 @@ class Compared:
     n_rows: int | None = None
     n_functions: int | None = None
     chosen: bool = False
+    near: bool = False
 
     @property
     def cost(self) -> str:
@@ -110,7 +113,7 @@ class Compared:
     def summary(self) -> str:
         """Return a line for the user."""
         cost = f" ({self.cost})" if self.cost else ""
-        return f"tried: {self.name}{cost}: {self.loss:.4g}"
+        return f"tried: {self.name}{cost}: {self.loss:.4g}{' near some rows' * self.near}"
 
 
 def reason(compared: Sequence[Compared], unit: str) -> str:
@@ -121,7 +124,7 @@ def reason(compared: Sequence[Compared], unit: str) -> str:
     'no other has a lower log loss by more than chance on the same held-out rows'
     """
     chosen = next(one for one in compared if one.chosen)
-    if chosen.loss <= min(one.loss for one in compared):
+    if chosen.loss <= min(one.loss for one in compared if one.near == chosen.near):
         return f"its {unit} on held-out rows is the lowest"
     return f"no other has a lower {unit} by more than chance on the same held-out rows"
 

@@ -244,19 +244,27 @@ class ChoosingRecipe(Recipe):
             because = f"there are too few different rows{of_class} to compare algorithms"
             return replace(self._unsearched(source), because=because)
         if source.is_sparse and source.n_features > _NARROW:
-            return self._compared(sample, source)
+            return self._compared(sample, data)
         # keep columns that are scaled or sparse
         keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         result = arena.climb(MapChoice("none") if keeps else STANDARD)
-        because = reason(result.compared, self._unit)
+        compared = (self._constant(data, sample), *result.compared(sample.variance))
+        because = reason(compared, self._unit)
         inexact, expected = self._settings(result.inexact.setting, data), None
         if result.chosen.setting.kind == "exact":
             # cells estimate their own score on rows that they hold out
             settings = self._settings(result.chosen.setting, data)
-            return Candidate("cells", settings, because, result.compared, inexact)
+            return Candidate("cells", settings, because, compared, inexact)
         if source.n_rows <= SCORED_UP_TO * sample.rows.n_rows:
             expected = sample.variance * result.expected.score, sample.variance * result.expected.error
-        return Candidate("newton", inexact, because, result.compared, expected=expected)
+        return Candidate("newton", inexact, because, compared, expected=expected)
+
+    def _constant(self, data: TrainingData, sample: FoldedSample) -> Compared:
+        """Return the best constant prediction with its loss."""
+        if self.task == "regression":
+            return Compared("the mean", sample.variance)
+        shares = data.class_totals[data.class_totals > 0] / data.class_totals.sum()
+        return Compared("the class shares", float(-(shares * np.log(shares)).sum()))
 
     def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes
@@ -302,20 +310,25 @@ class ChoosingRecipe(Recipe):
     def _unit(self) -> str:
         return "squared error" if self.task == "regression" else "log loss"
 
-    def _compared(self, sample: FoldedSample, source: AbstractSource) -> Candidate:
+    def _compared(self, sample: FoldedSample, data: TrainingData) -> Candidate:
         """Choose the linear machine unless kernels at landmarks are better by two standard errors."""
         from distkern.choose.choice import is_better
         from distkern.choose.ladder import SCORED_UP_TO
         from distkern.core.progress import at_step
 
+        source = data.source
         candidates = [_LINEAR] if source.n_features >= _WIDE else [_LINEAR, Candidate("newton")]
         tried = []
         for number, candidate in enumerate(candidates):
             at_step(candidate.description, number, len(candidates))
             tried.append(self._with_nu(candidate, sample))
         chosen = tried[0] if len(tried) == 1 or not is_better(tried[1], tried[0]) else tried[1]
-        compared = tuple(
-            Compared(result.setting.description, result.score, chosen=result is chosen) for result in tried
+        compared = (
+            self._constant(data, sample),
+            *(
+                Compared(result.setting.description, sample.variance * result.score, chosen=result is chosen)
+                for result in tried
+            ),
         )
         expected = None
         if source.n_rows <= SCORED_UP_TO * sample.rows.n_rows:

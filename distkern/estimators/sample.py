@@ -186,17 +186,43 @@ def neighbourhoods(
         keys = keys_of(rows)
         # places are no groups
         rows = replace(rows, group_keys=None) if sample.apart else rows
-        codes = None if sample.classes is None else rows.targets
+        classes = None if sample.classes is None else np.asarray(rows.targets).astype(np.intp)
         is_new = ~np.isin(keys, train_keys)
-        is_held_out = is_new.copy()
-        # if few rows are new to the sample, all of them are held out
-        share = _HELD_OUT_NEAR / max(float(is_new.mean()), _HELD_OUT_NEAR)
-        if share < 1.0:
-            is_held_out &= Sides.of_few((share,), seed, keys, codes).of(keys) == 0
+        is_held_out = is_new & _are_drawn(is_new, keys, classes, seed)
         is_train = ~np.isin(keys, keys[is_held_out])
         if is_held_out.any() and is_train.any():
-            pairs.append((rows.take(np.flatnonzero(is_train)), rows.take(np.flatnonzero(is_held_out))))
+            train, held_out = (rows.take(np.flatnonzero(side)) for side in (is_train, is_held_out))
+            if classes is not None:
+                held_out = _with_class_shares(held_out, rows)
+            pairs.append((train, held_out))
     return pairs
+
+
+def _are_drawn(
+    is_new: NDArray[np.bool_], keys: Keys, codes: NDArray[np.intp] | None, seed: int
+) -> NDArray[np.bool_]:
+    """Draw so many rows that those that are also new are 15 % of the rows of each class, or all new ones.
+
+    A sample takes more rows of rare classes, so that fewer of them are new.
+    """
+    of_class = np.zeros(len(keys), dtype=np.intp) if codes is None else codes
+    share_new = np.bincount(of_class, is_new) / np.maximum(np.bincount(of_class), 1)
+    shares = _HELD_OUT_NEAR / np.maximum(share_new, _HELD_OUT_NEAR)
+    sides = Sides.of_few((), seed, keys, codes)
+    assert sides.keys is not None
+    assert sides.places is not None
+    return sides.places[np.searchsorted(sides.keys, keys)] < shares[of_class]
+
+
+def _with_class_shares(held_out: Block, rows: Block) -> Block:
+    """Return held-out rows with weights that give each of their classes its share of the rows."""
+    codes, of_all = (np.asarray(part.targets).astype(np.intp) for part in (held_out, rows))
+    n_classes = int(of_all.max()) + 1
+    before = np.bincount(codes, held_out.weights, n_classes)
+    wanted = np.bincount(of_all, rows.weights, n_classes)
+    weights = np.ones(held_out.n_rows) if held_out.weights is None else held_out.weights
+    factors = wanted / np.where(before > 0, before, 1.0)
+    return replace(held_out, weights=weights * factors[codes])
 
 
 def _distances(block: Block, points: Floats, mapping: RowMap) -> Floats:

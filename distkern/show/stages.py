@@ -61,14 +61,16 @@ def choice_sections(history: Sequence[Metrics]) -> list[Html]:
     sizes = [
         [None if size is None else f"{size:,}" for size in (one.n_rows, one.n_functions)] for one in compared
     ]
-    tried = [(one.name, *size, f"{one.loss:.4g}") for one, size in zip(compared, sizes, strict=True)]
+    names = [f"{one.name}{', near some rows' * one.near}" for one in compared]
+    losses = [f"{one.loss:.4g}" for one in compared]
+    tried = [(name, *size, loss) for name, size, loss in zip(names, sizes, losses, strict=True)]
     chosen = next((place for place, one in enumerate(compared) if one.chosen), None)
-    losses = note(
-        "The best candidate of each step, in the order of the search. Steps with more training rows also "
-        "hold out other rows, so their losses are not comparable with earlier ones.",
+    comparable = note(
+        "The best candidate of each step, in the order of the search. Steps with more training rows, or near "
+        "some rows, also hold out other rows, so their losses are not comparable with earlier ones.",
         "quiet",
     )
-    return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), losses]
+    return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), comparable]
 
 
 def stage_plots(history: Sequence[Metrics]) -> Plots:

@@ -132,7 +132,7 @@ def test_the_ladder_depends_on_rows_and_seed_alone():
     assert first.chosen.setting == again.chosen.setting
     assert first.chosen.setting.kind == "centres"
     np.testing.assert_array_equal(first.chosen.losses, again.chosen.losses)
-    assert re.match(r"tried: linear \([\d,]+ rows x \d+ functions\): [\d.]+$", first.compared[0].summary)
+    assert re.match(r"tried: linear \([\d,]+ rows x \d+ functions\): [\d.]+$", first.compared()[0].summary)
 
 
 @pytest.mark.slow

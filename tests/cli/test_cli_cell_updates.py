@@ -55,10 +55,22 @@ def test_an_update_solves_the_cells_with_new_rows_alone(made, tmp_path, capsys):
     assert found["update"]["after"]["error"] <= found["update"]["before"]["error"]
     assert found["update"]["rows"] < 200
     assert found["cells"] == after.n_cells_
-    # the new rows have test rows, and those of the old ones are not measured
+    # the new rows have test rows, so those of the old ones are not measured
     assert [line["test_error"] is None for line in after.history_] == [True, True, False]
     np.testing.assert_array_equal(before.sigmoids_, after.sigmoids_)
     assert not {"moved", "checkpoints"} & {entry.name for entry in (tmp_path / "m2").iterdir()}
+
+
+def test_without_new_test_rows_the_old_ones_are_measured(made, tmp_path, capsys):
+    old, new = str(made / "old.zarr"), str(tmp_path / "new.zarr")
+    Z, t = rows(100, seed=7)
+    write_dataset([(Z, 1 - t)], new, scale="none")
+    assert main(["update", str(made / "m"), "--data", new, old, "--out", str(tmp_path / "m2"), *HERE]) == 0
+    told = load_model(tmp_path / "m2").history_[-1]["test_error"]
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "m2"), "--data", old, "--json"]) == 0
+    assert told == pytest.approx(json.loads(capsys.readouterr().out)["error"])
+    assert 0.0 < told < 0.5
 
 
 @pytest.mark.slow

@@ -161,8 +161,9 @@ def test_what_is_shown_large():
 def test_a_model_stands_beside_the_linear_machine_and_the_base_rate():
     figures = {"n": 3, "error": 0.125, "log_loss": 0.25, "auc": 0.875}
     base = {"error": 0.5, "log_loss": 0.7, "auc": 0.5}
-    compared = (Compared("linear", 0.41), Compared("rbf exact", 0.3, 9, 9, chosen=True))
-    html = worth({"test": Evaluation(figures, base=base)}, "", compared, 0.69)
+    exact, near = Compared("rbf exact", 0.2, 9, 9, chosen=True, near=True), Compared("linear", 0.1, near=True)
+    compared = (Compared("the class shares", 0.69), Compared("linear", 0.41), near, exact)
+    html = worth({"test": Evaluation(figures, base=base)}, "", compared, 0.3)
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html)
     assert [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows] == [
         ["", "log loss", "AUC", "error", "log loss, held-out training rows"],
@@ -171,7 +172,8 @@ def test_a_model_stands_beside_the_linear_machine_and_the_base_rate():
         ["base rate, test rows", "0.7", "0.5", "50.00 %", "0.69"],
     ]
     real = Evaluation({"n": 3, "rmse": 2.0, "r2": 0.75}, base={"rmse": 4.0, "r2": 0.0})
-    html = worth({"test": real}, "eur", (Compared("linear", 0.4, chosen=True),), 1.0)
+    compared = Compared("the mean", 20.0), Compared("linear", 8.0, chosen=True)
+    html = worth({"test": real}, "eur", compared)
     assert "<td>always the mean, test rows</td><td>0</td><td>4</td><td>0</td>" in html
     assert "<td>0.75</td><td>2</td><td>0.6</td>" in html
     assert "linear machine" not in html

@@ -36,9 +36,8 @@ def noise():
 
 def held_out_figure(model):
     """The log loss or the share of the variance that held-out rows are told to lose."""
-    told = [note for note in model.history_[0]["notes"] if note.startswith("held-out")]
-    words = told[0].split()
-    return float(words[3])
+    told = [note for note in model.history_[0]["notes"] if "of the search on held-out rows: " in note]
+    return float(told[0].partition(": ")[2].split()[0])
 
 
 @pytest.mark.slow
@@ -110,6 +109,22 @@ def test_the_sample_holds_equal_rows_out_one_by_one_if_they_are_independent():
         sample, folds = sampled(other, **how)
         assert not sample.apart
         assert set(map(len, folds)) == {1}
+
+
+def test_rows_held_out_near_anchors_have_the_class_shares_there():
+    generator = np.random.default_rng(0)
+    # the sample takes more rows of the rare class, so that hardly any are new to it
+    X, y = generator.normal(size=(14_000, 2)), (generator.random(14_000) < 0.2).astype(int)
+    data = from_arrays(X, y, None)
+    shares = data.class_totals / data.class_totals.sum()
+    sample = FoldedSample.of(data.source, data.classes, 0, shares)
+    mapping = RowMap.fit(MapChoice("none"), X, X)
+    for train, held_out in neighbourhoods(data.source, sample, mapping, 6000, 0, 3):
+        assert held_out.n_rows > 600
+        n_rare = train.targets.sum() + held_out.targets.sum()
+        share = n_rare / (train.n_rows + held_out.n_rows)
+        assert np.average(held_out.targets, weights=held_out.weights) == pytest.approx(share, rel=0.05)
+        assert train.targets.mean() == pytest.approx(share, rel=0.05)
 
 
 def test_equal_rows_of_other_groups_are_not_merged():

@@ -157,12 +157,12 @@ def test_the_choice_and_what_it_gained_are_said():
     width = 1.0 / np.sqrt(model.gamma_) / model.places_.map.width
     assert last["notes"][:2] == [
         f"chosen: ranks, diagonal metric, exp(-g|x-y|^2), width {width:.3g} medians, C 3",
-        f"held-out log loss {last['search_score']:.3g}",
+        f"log loss of the search on held-out rows: {last['search_score']:.3g}",
     ]
     real = CellRegressor(search="quick", metric=None, gamma="median", random_state=0).fit(X, f).history_[-1]
     assert "no metric" in real["notes"][0]
     assert "width 1.41 medians" in real["notes"][0]
-    assert real["notes"][1].startswith("held-out squared error ")
+    assert real["notes"][1].startswith("squared error of the search on held-out rows: ")
     assert real["notes"][1].endswith(" % of the variance")
     assert max(map(len, real["notes"] + last["notes"])) <= 80
     alone = CellClassifier(search=None, random_state=0).fit(X, f > 0)

@@ -382,6 +382,10 @@ def notes_of(state: CellsState, kernel: Kernel, *, is_real: bool) -> tuple[str, 
     elif state.stage == 2:
         mean = state.model_size / max(state.n_cells, 1)
         solved = (f"{state.n_cells:,} cells, with {mean:,.0f} support vectors on average",)
+    name = "squared error" if is_real else "log loss"
+    told, error = state.held_out
+    if state.stage == 2 and not math.isnan(told):
+        solved += (f"held-out {name}: {told:.4g} ± {error:.2g}",)
     if math.isnan(state.search_score):
         return solved
     mapping, kind = state.places.map, find_kernel(kernel.name)
@@ -391,9 +395,9 @@ def notes_of(state: CellsState, kernel: Kernel, *, is_real: bool) -> tuple[str, 
     metric = f"{METRICS[state.metric]} metric" if state.metric else "no metric"
     formula = _FORMULAS.get(replace(kernel, width=1.0), kernel.name)
     score = f"{100 * state.search_score:.3g} %" if is_real else f"{state.search_score:.3g}"
-    name, unit = ("squared error", " of the variance") if is_real else ("log loss", "")
+    unit = " of the variance" if is_real else ""
     return (
         f"chosen: {transform}, {metric}, {formula}, width {width:.3g} medians, C {state.cost:.3g}",
-        f"held-out {name} {score}{unit}",
+        f"{name} of the search on held-out rows: {score}{unit}",
         *solved,
     )
