@@ -131,11 +131,11 @@ def climb(
        do not take part.
 
     Step 4 is expensive, so it runs only if exact machines may win: if the machine of step 3 gains a standard
-    error and a hundredth of its loss from more centres; if an exact machine of 1,000 rows gains as much over
-    few centres; if a narrow one of the 1,500 rows nearest to each of 8 anchors gains half an error and a
-    hundredth over the machine of step 3; or if classes are nearly separable, where margins may beat
-    likelihoods. It never runs if all rows may be centres, or for more than 1,024 columns. With up to 5,000
-    rows, exact machines that gain nothing in step 4 do not become finalists.
+    error and a hundredth of its loss from more centres, or has the narrowest kernel; if an exact machine of
+    1,000 rows gains as much over few centres; if a narrow one of the 1,500 rows nearest to each of 8 anchors
+    gains half an error and a hundredth over the machine of step 3; or if classes are nearly separable, where
+    margins may beat likelihoods. It never runs if all rows may be centres, or for more than 1,024 columns.
+    With up to 5,000 rows, exact machines that gain nothing in step 4 do not become finalists.
 
     Exact finalists train on the same rows as machines over centres if one cell can hold all rows. Otherwise
     cells divide the rows, and rows are closer to each other in a cell than in the sample. Exact machines then
@@ -291,7 +291,8 @@ class _Ladder:
         the best one, more centres would not either, and it is delivered with 384. Otherwise it gets 1,024, as
         does the kernel with the least extrapolated score, and the better one is delivered.
         Exact machines have all functions, so they may win if all centres gain over 384 (or over the number
-        that corresponds to 1,024 of all rows), or if classes are nearly separable.
+        that corresponds to 1,024 of all rows), if its kernel is the narrowest that was tried, or if classes
+        are nearly separable.
         """
         kernels = best_of_each(tried, lambda result: result.kernel.name)
         limit = _NEAR * min(linear.score, kernels[0].score)
@@ -313,7 +314,9 @@ class _Ladder:
             pairs = [self.over_few(one.setting, LANDMARKS, n_few, one) for one in leaders.values()]
             more, few = min(pairs, key=lambda pair: pair[0].score)
         is_separable = more.score < _SEPARABLE * _loss_of_constants(self.search_folds)
-        return [*candidates, more], (is_open and _is_worth(more, few)) or is_separable
+        # narrower kernels need more functions
+        is_narrow = more.kernel.width <= min(rungs.WIDTHS)
+        return [*candidates, more], (is_open and _is_worth(more, few)) or is_separable or is_narrow
 
     def exact_probe(self, centred: TriedMachine) -> tuple[TriedMachine, TriedMachine]:
         """Return the best exact machine of 1,000 rows with the map, and the best one over few centres.
