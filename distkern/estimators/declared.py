@@ -178,7 +178,7 @@ def _sentence(help: str) -> str:
 
 
 def shown(model: Any, names: Iterable[str]) -> list[str]:
-    """Keep the hyperparameters, fitted attributes and public methods among an estimator's names.
+    """Keep the hyperparameters, public methods and fitted attributes that are not internal.
 
     Names with a leading underscore stay because Python's own have one.
     """
@@ -186,8 +186,13 @@ def shown(model: Any, names: Iterable[str]) -> list[str]:
     def is_shown(name: str) -> bool:
         if name.startswith("_") or name in model.hyperparameters:
             return True
+        attribute = model.fitted_attributes.get(name)
+        if attribute is not None and attribute.internal:
+            return False
+        # a request is for arguments of a method
+        method = name[len("set_") : -len("_request")] if name.endswith("_request") else name
         # hasattr is False before fit, and for methods that the loss does not support
-        return (name.endswith("_") or name in METHODS) and hasattr(model, name)
+        return (name.endswith("_") or name in METHODS) and hasattr(model, name) and hasattr(model, method)
 
     return [name for name in names if is_shown(name)]
 

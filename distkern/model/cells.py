@@ -45,14 +45,21 @@ class CellModel(FittedModel):
         "chosen values: ``gamma_``, ``cost_`` and the kernel",
         fact="settled",
         write=asdict,
+        internal=True,
         read=partial(described, Settled),
     )
-    places: Places = fitted("finds the cell of a row; ``places_.map`` has the transform and the metric")
-    machines: NDArray[np.uint8] = fitted(
-        "(n_buckets, 32) fingerprints of the buckets' machines", array="machines"
+    places: Places = fitted(
+        "finds the cell of a row; ``places_.map`` has the transform and the metric", internal=True
     )
-    parts: StoredParts | HeldParts = fitted("machines of the buckets, in memory or in the model's folder")
-    bucket_bytes: int = fitted("bytes of the largest bucket's machines", fact="bucket_bytes", write=int)
+    machines: NDArray[np.uint8] = fitted(
+        "(n_buckets, 32) fingerprints of the buckets' machines", array="machines", internal=True
+    )
+    parts: StoredParts | HeldParts = fitted(
+        "machines of the buckets, in memory or in the model's folder", internal=True
+    )
+    bucket_bytes: int = fitted(
+        "bytes of the largest bucket's machines", fact="bucket_bytes", write=int, internal=True
+    )
     n_cells: int = fitted("number of cells", fact="cells", write=int)
     n_support: int = fitted("number of rows with a nonzero coefficient", fact="support", write=int)
     regulariser: float = fitted(

@@ -35,6 +35,7 @@ class Fitted:
     task : task of the models with this field; None for all
     always : whether estimators show it if it is None
     needed : whether a model without these rows is damaged
+    internal : whether ``dir`` of estimators leaves it out
     """
 
     help: str
@@ -46,6 +47,7 @@ class Fitted:
     task: str | None = None
     always: bool = True
     needed: bool = False
+    internal: bool = False
 
     def value_of(self, fact: Any) -> Any:
         """Return the value of a stored fact; raise ValueError if a number or string has another type."""

@@ -51,7 +51,9 @@ class Columns:
         "name of the target's column, if the data set was made from a table", default=None
     )
     zero_based: bool | None = fitted(
-        "whether indices of svmlight files start at 0, for models fitted on a data set", default=None
+        "whether indices of svmlight files start at 0, for models fitted on a data set",
+        default=None,
+        internal=True,
     )
     scaling: Scaling | None = fitted(
         "scaling of the data set, or chosen by ``scale``; applied to rows given to ``predict``. "

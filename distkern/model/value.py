@@ -111,9 +111,13 @@ class FittedModel(SavedAs, ABC):
         default=(),
     )
     map: RowMap | None = fitted(
-        "map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None", default=None
+        "map of scaled rows before the basis, if ``metric`` or ``scale`` need one, or None",
+        default=None,
+        internal=True,
     )
-    mean_weight: float = fitted("mean weight of the rows, by which the weights of the losses are divided")
+    mean_weight: float = fitted(
+        "mean weight of the rows, by which the weights of the losses are divided", internal=True
+    )
     class_weights: NDArray[np.float64] | None = fitted(
         "(n_classes,) weight of each class, or None", default=None
     )

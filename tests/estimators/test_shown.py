@@ -35,6 +35,13 @@ def test_dir_has_hyperparameters_fitted_attributes_and_methods_for_users(name):
     assert {"fit", "get_params"} <= shown
 
 
+def test_dir_leaves_out_what_is_internal_but_has_it(model):
+    assert model.mean_weight_ == 1.0
+    assert not {"mean_weight_", "map_", "zero_based_"} & {*dir(model)}
+    assert "set_partial_fit_request" in dir(dk.PegasosClassifier())
+    assert "set_partial_fit_request" not in dir(dk.SIMBAClassifier())
+
+
 def test_dir_knows_which_loss_gives_probabilities(model):
     assert {"predict_proba", "partial_fit", "classes_", "coefficients_"} <= {*dir(model)} | {"partial_fit"}
     assert "predict_proba" not in dir(dk.NewtonClassifier(loss="squared_hinge"))
