@@ -178,10 +178,8 @@ def in_frame(X: Any, names: Any) -> Any:
         return X
     from pandas import DataFrame
 
-    frame = DataFrame.from_records(X)
-    if names is not None and {*frame.columns} == {*names}:
-        return frame[list(names)]
-    return frame
+    matches = names is not None and set().union(*X) == {*names}
+    return DataFrame.from_records(X, columns=list(names) if matches else None)
 
 
 def _without(X: Any, names: Sequence[str]) -> Any:
