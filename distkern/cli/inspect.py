@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from distkern.cli import options
-from distkern.core.choices import Compared
+from distkern.core.choices import Compared, summaries
 from distkern.core.errors import InputError
 from distkern.core.names import label_texts, plain_labels
 from distkern.core.text import in_bytes
@@ -163,7 +163,7 @@ def _model(path: Place) -> PathDescription:
             ]
         )
     if history:
-        compared = [Compared(**one).summary for one in history[-1].get("candidates", ())]
+        compared = summaries([Compared(**one) for one in history[-1].get("candidates", ())])
         if notes := [*history[-1].get("notes", ()), *compared]:
             facts["notes"] = "\n".join(notes)
         facts["last stage"] = ", ".join(
