@@ -208,7 +208,7 @@ class Terminal:
             return str(event["name"])
         of = "" if self._clock.stages is None else f" of {self._clock.stages}"
         left = self._clock.left(event.time)
-        rest = f", about {in_time(left)} left" if left else ""
+        rest = f", about {in_time(left)} of training left" if left else ""
         return f"stage {stage}{of}{rest}: {event['name']}"
 
     def _pass_finished(self, event: Event) -> None:

@@ -192,7 +192,7 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run():
         )
     # stage 1 of 3 took 10 s
     assert terminal._describe(Event("pass_started", {"name": "gradient", "stage": 2}, 37.0)) == (
-        "stage 2 of 3, about 15.0 s left: gradient"
+        "stage 2 of 3, about 15.0 s of training left: gradient"
     )
     late = terminal._describe(Event("pass_started", {"name": "gradient", "stage": 2}, 99.0))
     assert late == "stage 2 of 3: gradient"
