@@ -108,7 +108,7 @@ def _dataset(path: Place) -> PathDescription:
 
 def _model(path: Place) -> PathDescription:
     from distkern.cli.facts import hyperparameters, shorten
-    from distkern.core.text import in_error, in_percent
+    from distkern.core.text import in_error, in_percent, in_time
     from distkern.runs.algorithms import load_model
     from distkern.show.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.show.style import short_number
@@ -166,6 +166,8 @@ def _model(path: Place) -> PathDescription:
         compared = summaries([Compared(**one) for one in history[-1].get("candidates", ())])
         if notes := [*history[-1].get("notes", ()), *compared]:
             facts["notes"] = "\n".join(notes)
+        if "command_seconds" in history[-1]:
+            facts["time"] = in_time(history[-1]["command_seconds"])
         facts["last stage"] = ", ".join(
             f"{name.replace('_', ' ')} {short_number(history[-1][name])}"
             for name in (*own_figures(history), *FIGURES_OF_TARGETS)

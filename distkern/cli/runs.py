@@ -15,7 +15,10 @@ from distkern.core.errors import InputError
 from distkern.data.store.places import Place
 
 #: figures of the last stage that describe a run
-_FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds")
+_FIGURES = (
+    *("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds"),
+    "command_seconds",
+)
 
 
 @click.command()
@@ -77,7 +80,7 @@ def _show(found: list[dict[str, Any]], by_score: bool) -> None:
             in_number(run["score"]) if run["score"] is None else f"{run['score']:.4g}",
             in_error(run, "test_error"),
             in_error(run, "train_error"),
-            in_time(run["seconds"]),
+            in_time(run.get("command_seconds", run["seconds"])),
             in_bytes(run["peak_bytes"]),
             # the reason without its rule
             (run["ended"] or "not yet").partition(":")[0],

@@ -356,7 +356,8 @@ def train(
             check_resumption(recipe, source, folder, test=test)
             clear(folder)
             model = read_model(folder)
-            metrics.rewrite(folder / "metrics.jsonl", model.history)
+            path = folder / "metrics.jsonl"
+            metrics.rewrite(path, metrics.of_finished(path, model.history))
             return model
     # a plan and the run that follows choose once
     recipe = recipe.seeded()

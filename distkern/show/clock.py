@@ -30,6 +30,7 @@ class Clock:
     def __init__(self, since: float | None = None) -> None:
         self.since = time.time() if since is None else since
         self.stages: int | None = None
+        self.is_resumed = False
         self._tol: float | None = None
         self._began: float | None = None
         self._earlier = 0.0
@@ -46,7 +47,7 @@ class Clock:
         if event.kind == "run_started":
             self.stages, self._tol = event.fields.get("stages"), event.fields.get("tol")
             self._began, self._ends, self._history = event.time, [event.time], []
-            self._zero = None
+            self._zero, self.is_resumed = None, event.fields.get("resumed_from") is not None
         elif event.kind == "stage_finished":
             self._ends.append(event.time)
             self._history.append(event["metrics"])

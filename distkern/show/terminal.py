@@ -48,6 +48,7 @@ class Terminal:
         self._stream = sys.stderr if stream is None else stream
         self._clock, self._counts_all = Clock(since), since is not None
         self._result: str | None = None
+        self._seconds: float | None = None
         now = time.time()
         self._doing, self._began, self._wrote = "starting", now, now
         if since is not None:
@@ -105,7 +106,9 @@ class Terminal:
         if self._beating is not None:
             self._beating.join()
         if error is None and self._counts_all and self._result is not None:
-            self.line(f"finished after {in_time(self._clock.seconds)}: {self._result}")
+            seconds = self._clock.seconds if self._seconds is None else self._seconds
+            in_all = " in all" if self._clock.is_resumed else ""
+            self.line(f"finished after {in_time(seconds)}{in_all}: {self._result}")
 
     def __call__(self, event: Event) -> None:
         """Show an event; unknown kinds are ignored."""
@@ -213,6 +216,8 @@ class Terminal:
 
     def _pass_finished(self, event: Event) -> None:
         self.clear()
+        if self._result is not None:
+            self._doing, self._began = "finishing", time.time()
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]
@@ -233,6 +238,9 @@ class Terminal:
         self._paced = self._began
         if not self._counts_all:
             self.line(f"finished after {in_time(event['seconds'])}: {event['result']}")
+
+    def _command_finished(self, event: Event) -> None:
+        self._seconds = float(event["seconds"])
 
     def _run_stopped(self, event: Event) -> None:
         self.clear()

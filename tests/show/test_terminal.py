@@ -257,7 +257,16 @@ def test_the_last_line_counts_the_whole_command():
         terminal.line("test rows are evaluated")
     last = stream.getvalue().splitlines()[-1]
     # 75.2 s of stages, of which the events of this try show 22
-    assert last == "finished after 2 min 23 s: finished"
+    assert last == "finished after 2 min 23 s in all: finished"
+
+
+def test_the_last_line_says_what_the_report_says():
+    stream = io.StringIO()
+    with Terminal(stream, since=time.time() - 90.0) as terminal:
+        terminal(Event("run_started", {**a_run()[0].fields, "resumed_from": None}))
+        terminal(a_run()[-1])
+        terminal(Event("command_finished", {"seconds": 88.0}))
+    assert stream.getvalue().splitlines()[-1] == "finished after 1 min 28 s: finished"
 
 
 def test_a_command_that_fails_has_not_finished():
