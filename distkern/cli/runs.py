@@ -68,16 +68,17 @@ def _by_target(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 def _show(found: list[dict[str, Any]], by_score: bool) -> None:
     """Print the runs of one target, the best first."""
     from distkern.cli.tables import by_parts, console, fitting, table, wrapped
-    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time, shortened
+    from distkern.core.text import error_name, in_bytes, in_error, in_percent, in_time, shortened
 
     names = {error_name(run) for run in found}
     error = names.pop() if len(names) == 1 else "error"
     header = ("run", "algorithm", "held-out", f"test {error}", f"train {error}", "time", "peak", "ended")
+    is_real = error == "rmse"
     rows = [
         [
             shortened(run["run"]),
             _algorithm(run),
-            in_number(run["score"]) if run["score"] is None else f"{run['score']:.4g}",
+            "-" if run["score"] is None else f"{math.sqrt(run['score']) if is_real else run['score']:.4g}",
             in_error(run, "test_error"),
             in_error(run, "train_error"),
             in_time(run.get("command_seconds", run["seconds"])),
@@ -97,7 +98,7 @@ def _show(found: list[dict[str, Any]], by_score: bool) -> None:
     console().print(table(kept, cells, text=text))
     if not unscored:
         by = "ranked by it" if by_score else "not all runs have it: ranked by test error"
-        loss = "squared error" if error == "rmse" else "log loss"
+        loss = "root mean squared error" if is_real else "log loss"
         click.echo(wrapped(f"held-out: {loss} on held-out training rows; {by}"))
     differing = _differing(found)
     settings = list(dict.fromkeys(name for _, params in differing for name in params))

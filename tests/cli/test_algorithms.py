@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import distkern as dk
+from distkern.cli import runs
 from distkern.cli.main import main
 from distkern.cli.tables import by_parts, console
 from distkern.core.common_parameters import CHOOSABLE
+from distkern.core.text import held_out_note
 from distkern.maths.losses import find_loss
 from distkern.runs import persistence
 from distkern.solvers.base import SOLVERS
@@ -109,6 +111,19 @@ def test_the_table_fits_and_says_what_differs(folder, capsys):
     assert "rmse" in text
     assert f"{last['test_rmse']:.6g}" in text
     assert "n_landmarks" not in text
+
+
+def test_held_out_scores_of_real_targets_are_roots_in_their_unit(folder, capsys, monkeypatch):
+    note = held_out_note(20.25, 0.45, is_real=True)
+    assert note == "held-out RMSE: 4.5 ± 0.05 (squared error 20.25 ± 0.45)"
+    assert held_out_note(0.5, 0.01, is_real=False) == "held-out log loss: 0.5 ± 0.01"
+    monkeypatch.setattr(runs, "_score", lambda known: 20.25)
+    assert main(["runs", str(folder / "numbers")]) == 0
+    text = capsys.readouterr().out
+    assert " 4.5 " in text
+    assert "held-out: root mean squared error on held-out training rows" in text
+    assert main(["runs", str(folder / "numbers"), "--json"]) == 0
+    assert {run["score"] for run in json.loads(capsys.readouterr().out)} == {20.25}
 
 
 def test_runs_are_ranked_by_the_score_that_chose_and_the_base_rate_is_a_row(folder, capsys, monkeypatch):
