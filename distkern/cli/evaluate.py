@@ -107,7 +107,7 @@ def evaluate(
     if html is not None:
         _check_page(html)
     fitted = options.with_threshold(load_model(model), threshold)
-    names = ["train", "test"] if split == "both" else [split]
+    names = ["test", "train"] if split == "both" else [split]
     sources = [find_split(model, data, name) for name in names]
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
     unknown = unknown_columns(fitted.model_.columns, sources[0].dataset)

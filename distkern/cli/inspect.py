@@ -184,17 +184,22 @@ def _listed(texts: list[str]) -> str:
 
 
 def _run(path: Place) -> PathDescription:
+    from distkern.runs.folder import begun_algorithm
+
     history = _history(path)
     folder = path / "checkpoints"
     entries = folder.iterdir() if folder.is_dir() else ()
     saved = sorted(entry.name for entry in entries if not entry.name.startswith("."))
     stage = int(history[-1]["stage"]) if history else None
+    algorithm = begun_algorithm(path)
     facts = {
+        "algorithm": algorithm or "unknown",
         "checkpoints": ", ".join(saved) or "none",
         "last finished stage": "none" if stage is None else str(stage),
         "to continue": "run the same `distkern train` command with --resume",
     }
-    return PathDescription({"checkpoints": saved, "stage": stage, "history": history}, facts, history=history)
+    record = {"algorithm": algorithm, "checkpoints": saved, "stage": stage, "history": history}
+    return PathDescription(record, facts, history=history)
 
 
 _READERS = {"data set": _dataset, "model": _model, "unfinished run": _run}

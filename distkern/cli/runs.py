@@ -57,9 +57,9 @@ def _by_target(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     from distkern.core.text import error_name
 
     groups: dict[Any, list[dict[str, Any]]] = {}
-    for run in sorted(found, key=lambda run: (run["algorithm"] is None, run["run"])):
+    for run in sorted(found, key=lambda run: (run["ended"] is None, run["run"])):
         key = (error_name(run), run["target"], str(run["classes"]))
-        if run["algorithm"] is None:
+        if run["ended"] is None:
             key = next((one for one in groups if one[0] == key[0]), key)
         groups.setdefault(key, []).append(run)
     return [*groups.values()]
@@ -122,6 +122,7 @@ def _word(value: Any) -> str:
 
 def _found(folder: Place) -> list[dict[str, Any]]:
     """Return the facts of each run in a folder."""
+    from distkern.runs.folder import begun_algorithm
     from distkern.runs.persistence import read_description
     from distkern.show.metrics import read
 
@@ -142,7 +143,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
         found.append(
             {
                 "run": path.name,
-                "algorithm": known.get("algorithm"),
+                "algorithm": known.get("algorithm") or begun_algorithm(path),
                 "ended": known.get("ended"),
                 "target": known.get("target_name"),
                 "classes": (known.get("classes") or {}).get("values"),
@@ -197,7 +198,9 @@ def _differing(found: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return, for each run, the hyperparameters that differ in another run of its algorithm, if any."""
     differing = []
     for run in found:
-        others = [other["hyperparameters"] for other in found if _algorithm(other) == _algorithm(run)]
+        # those of an unfinished run are unknown
+        known = [other for other in found if other["hyperparameters"]]
+        others = [other["hyperparameters"] for other in known if _algorithm(other) == _algorithm(run)]
         params = run["hyperparameters"].items()
         different = {
             name: value for name, value in params if any(other.get(name) != value for other in others)

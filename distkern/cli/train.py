@@ -181,15 +181,16 @@ def run_job(
         finished=None if test is None else partial(evaluate_test_rows, test, heard, evaluations, compared),
     )
     history = read(folder / "metrics.jsonl")
-    # importances and the evaluation may take the most; the libraries that draw the report are in no plan
-    history[-1]["driver_peak_rss_bytes"] = max(history[-1]["driver_peak_rss_bytes"], peak_resident_bytes())
     # a run whose model was finished already made no passes and must not replace the report
     if recorder.totals or not (folder / "report.html").exists():
+        # importances and the evaluation may take the most; the libraries that draw the report are in no plan
+        last = history[-1]
+        last["driver_peak_rss_bytes"] = max(last["driver_peak_rss_bytes"], peak_resident_bytes())
         facts = run_facts(job, dataset, fitted, history, evaluations, time_taken=TIME_OF_COMMAND)
         parts = worth_sections(fitted, history, evaluations)
         drawn = facts, history, recorder.totals, parts
         seconds = write_report(folder / "report.html", *drawn, lambda: clock.seconds)
-        history[-1]["command_seconds"] = round(seconds, 4)
+        last["command_seconds"] = round(seconds, 4)
         rewrite(folder / "metrics.jsonl", history)
         EventLog(listeners).emit("command_finished", seconds=seconds)
     return fitted, history

@@ -1,19 +1,24 @@
 """``distkern algorithms``, ``distkern runs``, and the help of an algorithm."""
 
 import json
+import re
 import shutil
+from dataclasses import make_dataclass
 
 import numpy as np
 import pytest
 
 import distkern as dk
+from distkern.choose.tuning.record import SearchFolder
 from distkern.cli import runs
 from distkern.cli.main import main
 from distkern.cli.tables import by_parts, console
 from distkern.core.common_parameters import CHOOSABLE
 from distkern.core.text import held_out_note
+from distkern.engine.checkpoint import CheckpointFolder
 from distkern.maths.losses import find_loss
 from distkern.runs import persistence
+from distkern.runs.folder import begun_algorithm
 from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import hyperparameters_of
 
@@ -92,6 +97,17 @@ def test_the_best_run_comes_first(folder, capsys):
     assert settled.items() <= by_name["cells"]["hyperparameters"].items()
     assert by_name["good"]["hyperparameters"]["gamma"] == dk.load_model(folder / "signs" / "good").gamma_
     assert by_name["unfinished"]["algorithm"] is by_name["unfinished"]["ended"] is None
+
+
+def test_the_algorithm_of_an_unfinished_run_is_that_of_its_checkpoint_or_search(tmp_path, capsys):
+    assert begun_algorithm(tmp_path) is None
+    state = make_dataclass("State", ["stage"])(1)
+    CheckpointFolder(tmp_path / "checkpoints", {"algorithm": "svrg"}).save(1, state, [], {}, {})
+    assert begun_algorithm(tmp_path) == "svrg"
+    assert main(["inspect", str(tmp_path)]) == 0
+    assert re.search(r"^algorithm +svrg *$", capsys.readouterr().out, re.M)
+    SearchFolder(tmp_path / "search" / "tune").begin({"algorithm": "dsg"})
+    assert begun_algorithm(tmp_path / "search") == "dsg"
 
 
 def test_the_table_fits_and_says_what_differs(folder, capsys):
