@@ -38,6 +38,25 @@ def sentences(tree):
             yield from (" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\w[\w, *]* : )", text))
 
 
+def paragraphs(markdown):
+    """Paragraphs, list items and cells of a page, without code."""
+    text = re.sub(r"^```.*?^```$|^(?: {4}.*\n)+", "\n", markdown, flags=re.M | re.S)
+    # a name of code or of a link may end as it likes
+    text = re.sub(r"`[^`]*`|\]\([^)]*\)", "x", text)
+    yield from (" ".join(part.split()) for part in re.split(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) |\|", text))
+
+
+def test_pages_are_plain(repository):
+    pages = [repository / "README.md", *sorted((repository / "workflows" / "guide").glob("*.md"))]
+    found = [
+        f"{path.relative_to(repository)}: {text[max(0, match.start() - 40) : match.end() + 30]!r}"
+        for path in pages
+        for text in paragraphs(path.read_text(encoding="utf-8"))
+        for match in REFUSED.finditer(text)
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_sentences_are_plain(repository):
     found = [
         f"{path.relative_to(repository)}: {text[max(0, match.start() - 40) : match.end() + 30]!r}"

@@ -50,3 +50,6 @@ def test_the_reference_has_every_method_and_true_defaults(site):
     assert set(kernels) == {"rbf"}
     commands = (site / "commands" / "index.html").read_text()
     assert "distkern shard customers.csv --target churned --check\n" in html.unescape(commands)
+    assert commands.count("-h, --help") > commands.count('id="distkern-')
+    # folders of tools in a used checkout are no pages
+    assert not [entry for entry in site.iterdir() if entry.name.endswith("_cache")]

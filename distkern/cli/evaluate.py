@@ -107,26 +107,20 @@ def evaluate(
     if html is not None:
         _check_page(html)
     fitted = options.with_threshold(load_model(model), threshold)
-    names = ["train", "test"] if split == "both" else [split]
+    names = ["test", "train"] if split == "both" else [split]
     sources = [find_split(model, data, name) for name in names]
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
     unknown = unknown_columns(fitted.model_.columns, sources[0].dataset)
     if unknown:
         click.echo(f"note: {unknown_note(unknown)}", err=True)
-    with Terminal() as terminal:
+    with Terminal(since=options.began()) as terminal:
         found = evaluations(fitted.model_, sources, listeners=[terminal], **where)
-    measured = dict(zip(names, found, strict=True))
+        measured = dict(zip(names, found, strict=True))
+        if html is not None:
+            terminal.show("drawing the page", 0, None)
+            _write_page(html, f"{model} on {data}", fitted, measured)
     for name, evaluation in measured.items():
         _note_unknown_classes(name, evaluation)
-    if html is not None:
-        from distkern.cli.evaluation_page import evaluation_page
-        from distkern.cli.facts import target_of
-        from distkern.data.store.atomic import write_text_atomic
-
-        page = evaluation_page(
-            f"{model} on {data}", type(fitted).__name__, measured, target_of(fitted.model_)
-        )
-        write_text_atomic(html, page)
     if as_json or not sys.stdout.isatty():
         facts = {name: _record(evaluation) for name, evaluation in measured.items()}
         click.echo(json.dumps(facts if split == "both" else facts[split]))
@@ -161,6 +155,15 @@ def _note_unknown_classes(split: str, evaluation: Evaluation) -> None:
             f"losses: {named}{more}",
             err=True,
         )
+
+
+def _write_page(html: Place, title: str, fitted: Any, measured: dict[str, Evaluation]) -> None:
+    from distkern.cli.evaluation_page import evaluation_page
+    from distkern.cli.facts import target_of
+    from distkern.data.store.atomic import write_text_atomic
+
+    page = evaluation_page(title, type(fitted).__name__, measured, target_of(fitted.model_))
+    write_text_atomic(html, page)
 
 
 def _check_page(place: Place) -> None:

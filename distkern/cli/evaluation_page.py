@@ -136,18 +136,18 @@ def worth(
         rows.append([f"this model, {split} rows", *cells, *held(told)])
     if chosen is not None and not rows:
         rows.append(["this model", *held(told)])
-    marked = len(rows) - 1
+    marked = 0
     if linear is not None and chosen is not None and chosen not in straight:
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
     if measured:
-        split, one = list(measured.items())[-1]
+        split, one = next(iter(measured.items()))
         always = f"always the mean, {split} rows" if is_real else f"base rate, {split} rows"
         cells = [_FIGURES[name][1](one.base.get(name)) for name in names]
         rows.append([always, *cells, *held(constant)])
     header = ["", *(_named(name, target) for name in names)]
     if chosen is not None:
         header.append(f"{held_out}, held-out training rows")
-    # the last split is that of the test rows
+    # the first split is that of the test rows, if there are any
     return table(header, rows, "numbers named", chosen=marked) if rows else Html("")
 
 
@@ -190,7 +190,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         chance = f"predicted probability of {of}"
         axes = unit(chance), unit("observed share of rows")
         plots.append(Plot("Calibration", *axes, [*curves, _ideal(0.0, 1.0)], square=True))
-        name, calibration = list(calibrated.items())[-1]
+        name, calibration = next(iter(calibrated.items()))
         plots.append(_bins(name, calibration, chance))
     if ranked:
         precision = lines(lambda of: of.recall, lambda of: of.precision)

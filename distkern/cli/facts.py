@@ -26,14 +26,14 @@ def run_facts(
     history: list[dict[str, Any]],
     evaluations: Mapping[str, Evaluation],
     ended: float | None = None,
-    seconds: float | None = None,
+    time_taken: str | None = None,
 ) -> dict[str, Any]:
     """Return the facts of a run for its report; fewer without its data set.
 
     Parameters
     ----------
     ended : end of a run on another machine, in seconds since 1970
-    seconds : time of the whole command
+    time_taken : time of the whole command, as text
     """
     from distkern.cli.evaluation_page import headline
     from distkern.core.text import error_name, in_bytes, in_error, in_number, in_time
@@ -52,7 +52,7 @@ def run_facts(
     }
     run = {
         "ended": fitted.ended or "-",
-        "time": in_time(last.get("seconds", 0.0) if seconds is None else seconds),
+        "time": time_taken or in_time(last.get("command_seconds") or last.get("seconds", 0.0)),
         "time of the stages": in_time(last.get("seconds", 0.0)),
         f"train {error_name(last)}": in_error(last, "train_error"),
         "objective": in_number(last.get("objective")),

@@ -35,7 +35,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     from distkern.core.errors import InputError
     from distkern.data.store.atomic import staged_folder
     from distkern.runs.persistence import read_model, save_model
-    from distkern.show.metrics import rewrite
+    from distkern.show.metrics import of_finished, rewrite
 
     with jobs.connected(scheduler) as connection:
         folder = jobs.find(identifier, runs, connection)
@@ -54,13 +54,14 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
         # reading verifies checksums and leaves out foreign files
         model = read_model(folder.path)
         save_model(model, staged.path)
-        rewrite(staged.path / "metrics.jsonl", model.history)
-        _write_pages(record, folder.path, staged.path, model)
+        history = of_finished(folder.path / "metrics.jsonl", model.history)
+        rewrite(staged.path / "metrics.jsonl", history)
+        _write_pages(record, folder.path, staged.path, model, history)
         staged.commit_new()
     options.tell(as_json, {"id": identifier, "model": str(out)}, f"model in {out}")
 
 
-def _write_pages(record: Record, source: Place, target: Path, model: Any) -> None:
+def _write_pages(record: Record, source: Place, target: Path, model: Any, history: list[Any]) -> None:
     """Write the report, and a search's trials with their page, anew: pages of others are never copied."""
     from distkern.choose.tuning.record import SearchFolder
     from distkern.cli.facts import run_facts
@@ -80,8 +81,8 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
     except DistkernError as error:
         dataset = None
         click.echo(f"note: the report leaves out the data set: {error}", err=True)
-    facts = run_facts(job, dataset, model, model.history, {}, record.finished or 0.0)
-    write_report(target / "report.html", facts, model.history)
+    facts = run_facts(job, dataset, model, history, {}, record.finished or 0.0)
+    write_report(target / "report.html", facts, history)
     there = job.model_copy(update={"out": str(source)})
     if job.search is not None and search_folder(there).exists():
         here = job.model_copy(update={"out": str(target)})

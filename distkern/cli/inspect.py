@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from distkern.cli import options
-from distkern.core.choices import Compared
+from distkern.core.choices import Compared, summaries
 from distkern.core.errors import InputError
 from distkern.core.names import label_texts, plain_labels
 from distkern.core.text import in_bytes
@@ -108,7 +108,7 @@ def _dataset(path: Place) -> PathDescription:
 
 def _model(path: Place) -> PathDescription:
     from distkern.cli.facts import hyperparameters, shorten
-    from distkern.core.text import in_error, in_percent
+    from distkern.core.text import in_error, in_percent, in_time
     from distkern.runs.algorithms import load_model
     from distkern.show.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.show.style import short_number
@@ -163,9 +163,11 @@ def _model(path: Place) -> PathDescription:
             ]
         )
     if history:
-        compared = [Compared(**one).summary for one in history[-1].get("candidates", ())]
+        compared = summaries([Compared(**one) for one in history[-1].get("candidates", ())])
         if notes := [*history[-1].get("notes", ()), *compared]:
             facts["notes"] = "\n".join(notes)
+        if "command_seconds" in history[-1]:
+            facts["time"] = in_time(history[-1]["command_seconds"])
         facts["last stage"] = ", ".join(
             f"{name.replace('_', ' ')} {short_number(history[-1][name])}"
             for name in (*own_figures(history), *FIGURES_OF_TARGETS)
@@ -182,17 +184,22 @@ def _listed(texts: list[str]) -> str:
 
 
 def _run(path: Place) -> PathDescription:
+    from distkern.runs.folder import begun_algorithm
+
     history = _history(path)
     folder = path / "checkpoints"
     entries = folder.iterdir() if folder.is_dir() else ()
     saved = sorted(entry.name for entry in entries if not entry.name.startswith("."))
     stage = int(history[-1]["stage"]) if history else None
+    algorithm = begun_algorithm(path)
     facts = {
+        "algorithm": algorithm or "unknown",
         "checkpoints": ", ".join(saved) or "none",
         "last finished stage": "none" if stage is None else str(stage),
         "to continue": "run the same `distkern train` command with --resume",
     }
-    return PathDescription({"checkpoints": saved, "stage": stage, "history": history}, facts, history=history)
+    record = {"algorithm": algorithm, "checkpoints": saved, "stage": stage, "history": history}
+    return PathDescription(record, facts, history=history)
 
 
 _READERS = {"data set": _dataset, "model": _model, "unfinished run": _run}

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -33,8 +33,8 @@ from distkern.core.errors import (
     nearest,
     synonym,
 )
-from distkern.core.processes import exceeded_limit
-from distkern.core.text import broken
+from distkern.core.processes import FIRST_SILENCE, SILENCE, exceeded_limit
+from distkern.core.text import broken, in_time
 from distkern.core.version import __version__
 
 #: exit statuses
@@ -55,8 +55,6 @@ _REMEDIES = {
         (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR, errno.EFBIG), "use another path"
     ),
 }
-#: commands that train, and seconds after which they report that they started, off a terminal
-_LONG, _SILENT = ("train", "tune", "update", "demo"), 1.5
 #: what is no command -> where it is
 _ELSEWHERE = {
     **dict.fromkeys(
@@ -161,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
     began = time.time() if arguments is not None else processes.started()
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments is None and given[:1] and given[0] in _LONG and not sys.stderr.isatty():
+    if arguments is None and given[:1] and given[0] in _COMMANDS and not sys.stderr.isatty():
         _say_soon(given[0], began)
     defer_imports()
     if arguments is None and (status := _completed()) is not None:
@@ -196,17 +194,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
 
 
-def _say_soon(command: str, began: float) -> None:
-    """Report that the command has started while its libraries are still being imported."""
+def _say_soon(command: str, began: float) -> threading.Thread:
+    """Report on standard error that the command runs, until it writes something or a run is shown."""
+    wrote, say = threading.Event(), sys.stderr.write
 
-    def say() -> None:
-        terminal = sys.modules.get("distkern.show.terminal")
-        if not getattr(terminal, "SHOWN", False):
-            click.echo(f"distkern {command}: starting", err=True)
+    def noted(write: Callable[[str], int]) -> Callable[[str], int]:
+        def write_noted(text: str) -> int:
+            wrote.set()
+            return write(text)
 
-    timer = threading.Timer(max(_SILENT - (time.time() - began), 0.0), say)
-    timer.daemon = True
-    timer.start()
+        return write_noted
+
+    for stream in (sys.stdout, sys.stderr):
+        stream.write = noted(stream.write)  # type: ignore[method-assign]
+
+    def beat() -> None:
+        due, so_far = began + FIRST_SILENCE, ""
+        while not wrote.wait(max(due - time.time(), 0.0)):
+            if getattr(sys.modules.get("distkern.show.terminal"), "SHOWN", False):
+                return
+            say(f"distkern {command}: starting{so_far}\n")
+            sys.stderr.flush()
+            due += SILENCE
+            so_far = f", {in_time(due - began)} so far"
+
+    beating = threading.Thread(target=beat, daemon=True)
+    beating.start()
+    return beating
 
 
 def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[int, str]:

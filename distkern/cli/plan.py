@@ -32,7 +32,9 @@ def plan(
     """
     from distkern.cli.job import placed, prepare, resolve_job
     from distkern.cli.train import has_dashboard
+    from distkern.core.choices import summaries
     from distkern.core.errors import MemoryBudgetError
+    from distkern.show.terminal import Terminal
 
     job = resolve_job(job_file, flags, settings)
     recipe, dataset = prepare(job)
@@ -40,39 +42,63 @@ def plan(
 
     from distkern.runs.run import plan as plan_run
 
-    planned = plan_run(
-        recipe,
-        dataset.train,
-        test=dataset.test,
-        scheduler=job.scheduler,
-        workers=job.workers,
-        memory_limit=job.memory_limit,
-        dashboard=has_dashboard(job, dashboard),
-        evaluated=True,
-        importances=True,
-    )
     search = None
-    if job.search is not None:
-        from distkern.cli.tuning import search_of
+    with Terminal(since=options.began()) as terminal:
+        planned = plan_run(
+            recipe,
+            dataset.train,
+            test=dataset.test,
+            scheduler=job.scheduler,
+            workers=job.workers,
+            memory_limit=job.memory_limit,
+            dashboard=has_dashboard(job, dashboard),
+            evaluated=True,
+            importances=True,
+            listeners=[terminal],
+        )
+        if job.search is not None:
+            from distkern.cli.tuning import search_of
 
-        asked = search_of(job, dataset)
-        search = {"trials": asked.n_trials, "runs": asked.n_runs}
+            asked = search_of(job, dataset)
+            search = {"trials": asked.n_trials, "runs": asked.n_runs}
+        notes = [*planned.recipe.notes, *summaries(planned.recipe.candidates)]
+        for note in notes:
+            terminal.line(note)
     if as_json:
         facts = {
             name: getattr(planned, name) for name in ("worker_bytes", "driver_bytes", "memory_limit", "fits")
         }
         passes = [{name: getattr(step, name) for name in _FIELDS} for step in planned.passes]
         advice = {"savings": planned.savings, "advice": planned.advice}
-        click.echo(json.dumps({"passes": passes, **facts, **advice, "search": search}))
+        chosen = {"algorithm": planned.recipe.name.removesuffix("_regressor"), "notes": notes}
+        click.echo(json.dumps({"passes": passes, **facts, **advice, "search": search, **chosen}))
     else:
         _show(planned)
         if search is not None:
+            several = f"{search['trials']} trials, which read"
+            trials = "1 trial, which reads" if search["trials"] == 1 else several
             click.echo(
-                f"`distkern tune` first counts rows in one pass, then runs {search['trials']} trials, which "
-                f"read as many rows as {search['runs']:.3g} such runs"
+                f"`distkern tune` first counts rows in one pass, then runs {trials} as many rows as "
+                f"{search['runs']:.3g} such runs"
             )
+    _warn_of_machine(planned, job.scheduler)
     if not planned.fits:
         raise MemoryBudgetError("does not fit the memory limit", where=job.data, hint=planned.advice)
+
+
+def _warn_of_machine(planned: Any, scheduler: str) -> None:
+    """Warn if the run needs more memory than this machine has."""
+    from distkern.core.processes import memory_bytes
+    from distkern.core.text import in_bytes
+
+    n_workers = 0 if "://" in scheduler else planned.machine.processes
+    needed, has = planned.driver_bytes + n_workers * planned.worker_bytes, memory_bytes()
+    if 0 < has < needed:
+        click.echo(
+            f"warning: the run needs {in_bytes(needed)} and this machine has {in_bytes(has)}: give "
+            "--memory-limit, so that it is planned to fit",
+            err=True,
+        )
 
 
 def _show(planned: Any) -> None:
@@ -83,8 +109,9 @@ def _show(planned: Any) -> None:
         (
             step.name,
             f"{step.times:g}",
-            f"{step.tasks:,}",
-            in_bytes(step.bytes_read),
+            # choosing reads a sample, which is no pass over the data
+            f"{step.tasks:,}" if step.tasks else "-",
+            in_bytes(step.bytes_read) if step.tasks else "-",
             in_bytes(step.worker_bytes),
             in_bytes(step.driver_bytes),
             step.mode,

@@ -107,12 +107,12 @@ def predict(
         unknown = unknown_columns(fitted.model_.columns, source.dataset)
         notes = [unknown_note(unknown)] if unknown else []
         where = options.where_to_run(source.n_rows * source.row_bytes, **where)
-        with Terminal() as terminal:
+        with Terminal(since=options.began()) as terminal:
             n_rows = predict_to(fitted.model_, source, out, **wanted, **where, listeners=[terminal])
     else:
         rows = files_for(fitted.model_, files, **how)
         where = options.where_to_run(rows.meter.n_bytes, **where)
-        with Terminal() as terminal:
+        with Terminal(since=options.began()) as terminal:
             n_rows = predict_files_to(fitted.model_, rows, out, **wanted, **where, listeners=[terminal])
         notes = [
             f"{file} has no column names: columns are read in the order of training"

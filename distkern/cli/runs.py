@@ -15,7 +15,10 @@ from distkern.core.errors import InputError
 from distkern.data.store.places import Place
 
 #: figures of the last stage that describe a run
-_FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds")
+_FIGURES = (
+    *("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds"),
+    "command_seconds",
+)
 
 
 @click.command()
@@ -54,9 +57,9 @@ def _by_target(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     from distkern.core.text import error_name
 
     groups: dict[Any, list[dict[str, Any]]] = {}
-    for run in sorted(found, key=lambda run: (run["algorithm"] is None, run["run"])):
+    for run in sorted(found, key=lambda run: (run["ended"] is None, run["run"])):
         key = (error_name(run), run["target"], str(run["classes"]))
-        if run["algorithm"] is None:
+        if run["ended"] is None:
             key = next((one for one in groups if one[0] == key[0]), key)
         groups.setdefault(key, []).append(run)
     return [*groups.values()]
@@ -65,19 +68,20 @@ def _by_target(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 def _show(found: list[dict[str, Any]], by_score: bool) -> None:
     """Print the runs of one target, the best first."""
     from distkern.cli.tables import by_parts, console, fitting, table, wrapped
-    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time, shortened
+    from distkern.core.text import error_name, in_bytes, in_error, in_percent, in_time, shortened
 
     names = {error_name(run) for run in found}
     error = names.pop() if len(names) == 1 else "error"
     header = ("run", "algorithm", "held-out", f"test {error}", f"train {error}", "time", "peak", "ended")
+    is_real = error == "rmse"
     rows = [
         [
             shortened(run["run"]),
             _algorithm(run),
-            in_number(run["score"]) if run["score"] is None else f"{run['score']:.4g}",
+            "-" if run["score"] is None else f"{math.sqrt(run['score']) if is_real else run['score']:.4g}",
             in_error(run, "test_error"),
             in_error(run, "train_error"),
-            in_time(run["seconds"]),
+            in_time(run.get("command_seconds", run["seconds"])),
             in_bytes(run["peak_bytes"]),
             # the reason without its rule
             (run["ended"] or "not yet").partition(":")[0],
@@ -94,7 +98,7 @@ def _show(found: list[dict[str, Any]], by_score: bool) -> None:
     console().print(table(kept, cells, text=text))
     if not unscored:
         by = "ranked by it" if by_score else "not all runs have it: ranked by test error"
-        loss = "squared error" if error == "rmse" else "log loss"
+        loss = "root mean squared error" if is_real else "log loss"
         click.echo(wrapped(f"held-out: {loss} on held-out training rows; {by}"))
     differing = _differing(found)
     settings = list(dict.fromkeys(name for _, params in differing for name in params))
@@ -118,6 +122,7 @@ def _word(value: Any) -> str:
 
 def _found(folder: Place) -> list[dict[str, Any]]:
     """Return the facts of each run in a folder."""
+    from distkern.runs.folder import begun_algorithm
     from distkern.runs.persistence import read_description
     from distkern.show.metrics import read
 
@@ -138,7 +143,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
         found.append(
             {
                 "run": path.name,
-                "algorithm": known.get("algorithm"),
+                "algorithm": known.get("algorithm") or begun_algorithm(path),
                 "ended": known.get("ended"),
                 "target": known.get("target_name"),
                 "classes": (known.get("classes") or {}).get("values"),
@@ -193,7 +198,9 @@ def _differing(found: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Return, for each run, the hyperparameters that differ in another run of its algorithm, if any."""
     differing = []
     for run in found:
-        others = [other["hyperparameters"] for other in found if _algorithm(other) == _algorithm(run)]
+        # those of an unfinished run are unknown
+        known = [other for other in found if other["hyperparameters"]]
+        others = [other["hyperparameters"] for other in known if _algorithm(other) == _algorithm(run)]
         params = run["hyperparameters"].items()
         different = {
             name: value for name, value in params if any(other.get(name) != value for other in others)

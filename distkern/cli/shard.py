@@ -216,7 +216,7 @@ def shard(
     notices: list[str] = []
     started = time.perf_counter()
     reports: list[ColumnReport] = []
-    with _interruption_explained(), Terminal() as terminal:
+    with _interruption_explained(), Terminal(since=options.began()) as terminal:
 
         def report(found: Sequence[ColumnReport]) -> None:
             reports.extend(found)
@@ -360,7 +360,7 @@ def _add_columns(
                 hint="leave it out, or give --out and the source files to make another data set",
             )
     started = time.perf_counter()
-    with _interruption_explained(), Terminal() as terminal:
+    with _interruption_explained(), Terminal(since=options.began()) as terminal:
         dataset = add_columns(src[0], overwrite=overwrite, progress=progress_on(terminal))
     seconds = time.perf_counter() - started
     copy = dataset.train.column_copy

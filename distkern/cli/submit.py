@@ -117,13 +117,13 @@ def _checked_run(job: Job, recipe: Recipe, dataset: Dataset, resume: bool) -> st
 
 def _checked_search(job: Job, dataset: Dataset) -> str:
     """Check that the folder holds no other search; return a description of the job."""
-    from distkern.cli.tuning import check_search_folder, search_folder, search_of
+    from distkern.cli.tuning import check_search_folder, in_trials, search_folder, search_of
 
     search = search_of(job, dataset)
     check_search_folder(job)
     if (search_folder(job) / "search.json").exists():
         search.folder.begin(search.identity())
-    return f"{search.n_trials} trials of {job.algorithm}"
+    return f"{in_trials(search)} of {job.algorithm}"
 
 
 def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:

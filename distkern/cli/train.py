@@ -80,6 +80,7 @@ def train(
     from distkern.show.terminal import Terminal
 
     with driving(job.model_folder, resume) as guards, Terminal(since=options.began()) as terminal:
+        was_finished = all((job.model_folder / name).exists() for name in ("model.json", "report.html"))
         listeners: list[Listener] = [*guards, terminal]
         _, history = supervised(
             job,
@@ -96,6 +97,9 @@ def train(
         )
     if as_json:
         click.echo(json.dumps({"model": job.out, **history[-1]}))
+        return
+    if was_finished:
+        click.echo(f"{job.out} is finished already; nothing to do")
         return
     click.echo(memory_line(history, job.memory_limit))
     click.echo(f"model in {job.out}, report in {job.model_folder / 'report.html'}")
@@ -140,11 +144,12 @@ def run_job(
     from distkern.cli.facts import run_facts, worth_sections
     from distkern.cli.job import make_recipe
     from distkern.core.processes import peak_resident_bytes
+    from distkern.engine.events import EventLog
     from distkern.runs.run import train as train_model
     from distkern.show.clock import Clock
-    from distkern.show.metrics import read
+    from distkern.show.metrics import read, rewrite
     from distkern.show.passes import PassRecorder
-    from distkern.show.report import write_report
+    from distkern.show.report import TIME_OF_COMMAND, write_report
 
     if "://" in job.scheduler and not on_cluster:
         # choosing an algorithm takes a while, and comes first
@@ -176,13 +181,18 @@ def run_job(
         finished=None if test is None else partial(evaluate_test_rows, test, heard, evaluations, compared),
     )
     history = read(folder / "metrics.jsonl")
-    # importances and the evaluation may take the most; the libraries that draw the report are in no plan
-    history[-1]["driver_peak_rss_bytes"] = max(history[-1]["driver_peak_rss_bytes"], peak_resident_bytes())
     # a run whose model was finished already made no passes and must not replace the report
     if recorder.totals or not (folder / "report.html").exists():
-        facts = run_facts(job, dataset, fitted, history, evaluations, seconds=clock.seconds)
+        # importances and the evaluation may take the most; the libraries that draw the report are in no plan
+        last = history[-1]
+        last["driver_peak_rss_bytes"] = max(last["driver_peak_rss_bytes"], peak_resident_bytes())
+        facts = run_facts(job, dataset, fitted, history, evaluations, time_taken=TIME_OF_COMMAND)
         parts = worth_sections(fitted, history, evaluations)
-        write_report(folder / "report.html", facts, history, recorder.totals, parts)
+        drawn = facts, history, recorder.totals, parts
+        seconds = write_report(folder / "report.html", *drawn, lambda: clock.seconds)
+        last["command_seconds"] = round(seconds, 4)
+        rewrite(folder / "metrics.jsonl", history)
+        EventLog(listeners).emit("command_finished", seconds=seconds)
     return fitted, history
 
 

@@ -148,7 +148,7 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
         if text:
             click.echo(wrapped(text))
     for text in tuning.at_an_end(ranked):
-        click.echo(wrapped(f"{text}: a wider range may contain a better value"))
+        click.echo(wrapped(text))
     test = (
         f", test {error_name(last)} {in_error(last, 'test_error')}" if last["test_error"] is not None else ""
     )

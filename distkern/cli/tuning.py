@@ -94,7 +94,9 @@ def in_metric(name: str, value: float | None) -> str:
 
 def in_difference(one: Ranked) -> str:
     """Return the mean loss of a candidate minus that of the best, with its standard error."""
-    return "-" if one.apart is None else f"{one.apart[0]:.2g} ± {one.apart[1]:.1g}"
+    if one.apart is None:
+        return "-"
+    return f"{one.apart[0]:.2g}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{one.apart[1]:.1g}"
 
 
 def compared_on(search: Search, best: Ranked) -> str:
@@ -125,7 +127,7 @@ def beside_defaults(search: Search, ranked: Sequence[Ranked]) -> str:
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
-    """Describe hyperparameters whose best value is the smallest or largest of several."""
+    """Describe hyperparameters whose best value is the smallest or largest of several, and what to do."""
     found = []
     best = ranked[0].settings
     for name, value in best.items():
@@ -133,9 +135,15 @@ def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
         if not is_number(value) or len(tried) < 3 or value not in (min(tried), max(tried)):
             continue
         found.append(
-            f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} value tried"
+            f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} value tried: "
+            "a wider range, in the table [search.params] of a job file, may contain a better value"
         )
     return found
+
+
+def in_trials(search: Search) -> str:
+    """Return the number of trials of a search, in words."""
+    return "1 trial" if search.n_trials == 1 else f"{search.n_trials} trials"
 
 
 def is_number(value: Any) -> bool:
@@ -210,7 +218,7 @@ def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
     seconds = sum(one.seconds for one in ranked)
     return (
         f"chosen: {in_words(best.settings)} ({metric} {in_metric(metric, best.value)} on "
-        f"{compared_on(search, best)}; {search.n_trials} trials, {in_time(seconds)})"
+        f"{compared_on(search, best)}; {in_trials(search)}, {in_time(seconds)})"
     )
 
 

@@ -46,18 +46,20 @@ def tuning_page(
 ) -> str:
     """Return the HTML of a finished search; ``test`` is the metric on the test rows."""
     metric, best = search.metric.name, ranked[0]
-    cells = {f"{metric}, held-out rows": in_metric(metric, best.value)}
+    named = _words(metric)
+    cells = {f"{named}, held-out rows": in_metric(metric, best.value)}
     if test is not None:
-        cells[f"{metric}, test rows"] = in_metric(metric, test)
+        cells[f"{named}, test rows"] = in_metric(metric, test)
     cells |= {name: setting_word(value) for name, value in best.settings.items()}
     cells["time of all trials"] = in_time(sum(one.seconds for one in ranked))
-    header, rows = candidate_table(search, ranked)
+    meanings, rows = candidate_table(search, ranked)
+    header = {named if name == metric else name: meaning for name, meaning in meanings.items()}
     body: list[Section] = [
         note(_how(search, best), "quiet"),
         tiles(cells),
         note(_sentence(beside_defaults(search, ranked))),
         note(_sentence(within_chance(ranked))),
-        *(note(f"{words}: a wider range may contain a better value.") for words in at_an_end(ranked)),
+        *(note(f"{words}.") for words in at_an_end(ranked)),
         Plots(_plots(job, search, ranked)),
         note(_beyond(search, ranked), "quiet"),
         heading("Candidates"),
@@ -66,6 +68,10 @@ def tuning_page(
         ),
     ]
     return page(f"{job.algorithm} on {dataset.path.name}: {len(ranked)} candidates", body)
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
 
 
 def _sentence(words: str) -> str:
@@ -85,7 +91,7 @@ def _how(search: Search, best: Ranked) -> str:
 
 def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
     """Return plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
-    metric = search.metric.name
+    metric = _words(search.metric.name)
     losses = [value for one in ranked for _, value in _values(one)]
     ends = _ends(losses, ranked[0].value)
     # losses of trials on few rows are several times the best, whose differences count
@@ -138,7 +144,7 @@ def _beyond(search: Search, ranked: Sequence[Ranked]) -> str:
     if not n_out:
         return ""
     trials = "1 trial lies" if n_out == 1 else f"{n_out} trials lie"
-    return f"{trials} far beyond the axes of {search.metric.name}; the table has all candidates."
+    return f"{trials} far beyond the axes of {_words(search.metric.name)}; the table has all candidates."
 
 
 def _axis(name: str, values: Sequence[Any], job: Job, search: Search) -> Axis:

@@ -116,6 +116,14 @@ class Compared:
         return f"tried: {self.name}{cost}: {self.loss:.4g}{' near some rows' * self.near}"
 
 
+def summaries(compared: Sequence[Compared]) -> list[str]:
+    """Return a line for each candidate, and one on which of them compare."""
+    lines = [one.summary for one in compared]
+    if len({one.n_rows for one in compared if one.n_rows is not None}) > 1:
+        lines.append("trials on fewer rows hold out other rows, so only the last ones compare")
+    return lines
+
+
 def reason(compared: Sequence[Compared], unit: str) -> str:
     """Return why the chosen candidate was chosen, as a clause; ``unit`` names the loss.
 

@@ -15,6 +15,8 @@ from weakref import WeakSet
 
 from distkern.core.errors import InputError, MemoryBudgetError
 
+#: seconds after which a command reports that it has started, and between reports of a short one
+FIRST_SILENCE, SILENCE = 1.5, 2.0
 _locks: WeakSet[threading.Lock] = WeakSet()
 
 
@@ -50,6 +52,18 @@ def started() -> float:
     except (OSError, ValueError):
         return time.time()
     return time.time() - max(float(uptime) - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
+
+
+def memory_bytes() -> int:
+    """Return the memory of this machine, or of the container that this process runs in; 0 if unknown."""
+    try:
+        physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+    with suppress(OSError, ValueError):
+        # "max" without a limit
+        physical = min(physical, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return physical
 
 
 def is_running(pid: int, born: str = "") -> bool:

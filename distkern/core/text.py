@@ -88,6 +88,19 @@ def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
     return _EXPONENT.sub(r"e\1", f"{value:.{digits}g}")
 
 
+def held_out_note(score: float, error: float, *, is_real: bool) -> str:
+    """Return a line on a held-out score with its standard error; of a squared error, its root comes first.
+
+    >>> held_out_note(20.25, 0.45, is_real=True)
+    'held-out RMSE: 4.5 ± 0.05 (squared error 20.25 ± 0.45)'
+    """
+    if not is_real:
+        return f"held-out log loss: {score:.4g} ± {error:.2g}"
+    root = math.sqrt(score)
+    spread = error / (2.0 * root) if root else 0.0
+    return f"held-out RMSE: {root:.4g} ± {spread:.2g} (squared error {score:.4g} ± {error:.2g})"
+
+
 def in_time(seconds: float) -> str:
     """Return a duration as text: ``in_time(75) == "1 min 15 s"``."""
     if seconds < 60:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from distkern.core import blas, processes
+from distkern.core.choices import summaries
 from distkern.core.errors import DivergenceError, InputError
 from distkern.core.types import AbstractSource
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
@@ -355,7 +356,7 @@ class Driver:
             )
 
     def _report(self, problem: Problem, measures: Measures) -> None:
-        self._report_notes([*problem.notes, *(one.summary for one in problem.candidates), *measures.notes])
+        self._report_notes([*problem.notes, *summaries(problem.candidates), *measures.notes])
 
     def _report_notes(self, notes: list[str]) -> None:
         """Emit the notes that are new."""

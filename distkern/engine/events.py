@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "worker_lost": ("address",),
     "message": ("text",),
     "run_finished": ("result", "seconds"),  # an Ending's reason
+    "command_finished": ("seconds",),  # with everything after its run
     "run_stopped": ("result", "stage", "seconds"),  # in this stage: "diverged" or "interrupted"
 }
 

@@ -23,6 +23,7 @@ from distkern.core.common_parameters import (
 )
 from distkern.core.errors import InputError, unknown_name
 from distkern.core.parameters import AUTO, NOTHING, Parameter, Whole
+from distkern.core.text import held_out_note
 from distkern.core.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.cells import CellRecipe
@@ -142,7 +143,7 @@ class ChoosingRecipe(Recipe):
         # given settings or class weights make a different machine from the one that was scored
         expected = None if given or self.settings.given.get("class_weight") is not None else chosen.expected
         if expected is not None:
-            notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
+            notes.append(held_out_note(*expected, is_real=self.task == "regression"))
         changed = self._changed_params(machine)
         by = ChosenBy(self.name, self.params, self.estimator, chosen.because, changed, expected)
         recipe = replace(recipe, chosen=by, notes=tuple(notes), candidates=chosen.compared)

@@ -194,6 +194,16 @@ def checkpointed_history(folder: Place) -> list[dict[str, Any]]:
     return [] if newest is None else newest.history
 
 
+def begun_algorithm(folder: Place) -> str | None:
+    """Return the algorithm of an unfinished run or search; None if it is unknown."""
+    file = folder / "tune" / "search.json"
+    with suppress(OSError, ValueError, DistkernError):
+        newest = CheckpointFolder(folder / "checkpoints", {}).newest_header()
+        known = json_object(read_file(file)) if newest is None else newest.identity
+        return str(known["algorithm"]) if "algorithm" in known else None
+    return None
+
+
 #: stores of tasks that a finished model does not need
 PASSING = ("search", "moved", "held-out", KEPT_PASSES)
 #: files of a job and of a search, which stay when another model replaces theirs

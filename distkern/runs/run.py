@@ -17,11 +17,12 @@ from distkern.data.dataset import Split
 from distkern.data.store.places import Location, explain_errors, place_of
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.events import Event, Listener
+from distkern.engine.events import CHOOSING, Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
+from distkern.passes.execution import Keep
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs.data import TrainingData
 from distkern.runs.evaluation import (
@@ -71,6 +72,10 @@ class PlannedPass(PassPlan):
     times: float
 
 
+def _times(part: PassPlan, times: float) -> PlannedPass:
+    return PlannedPass(**{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=times)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run needs, before it starts.
@@ -111,17 +116,20 @@ def plan(
     dashboard: bool = False,
     evaluated: bool = False,
     importances: bool = False,
+    listeners: Sequence[Listener] = (),
 ) -> Plan:
     """Return passes, bytes and peaks of memory of a training run; nothing is started.
 
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. With
     ``evaluated`` the finished model is evaluated on the test rows. With ``importances`` the peaks cover
-    measuring them afterwards, unless they will be left out.
+    measuring them afterwards, unless they will be left out. ``listeners`` hear how the algorithm is chosen.
     """
     recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
     more = {"evaluated": evaluated, "importances": importances}
-    return plan_on(machine, recipe, source, test, memory_limit, **more)
+    choosing = recipe.choosing_bytes(data := recipe.data_of(source))
+    recipe = recipe.settled(data, listeners, has_test=test is not None)
+    return plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, **more)
 
 
 def plan_on(
@@ -205,18 +213,7 @@ def _planned(
         ran = outlines, extents, machine, after
         measured = _importance_plan(solver, problem, source, test, *ran)
     outlines += [*after, *last]
-    passes = [
-        PlannedPass(
-            **{field.name: getattr(part, field.name) for field in fields(PassPlan)}, times=outline.times
-        )
-        for outline, part in zip(outlines, parts, strict=True)
-    ]
-    worker = max(step.worker_bytes for step in passes)
-    driver = max(step.driver_bytes for step in passes)
-    if measured is not None:
-        worker, driver = max(worker, measured.worker_bytes), max(driver, measured.driver_bytes)
-    if choosing:
-        driver = max(driver, machine.driver_base_bytes + COMPILING_BYTES + choosing)
+    passes = [_times(part, outline.times) for outline, part in zip(outlines, parts, strict=True)]
     limited = needed_bytes(passes, machine)
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
@@ -232,10 +229,15 @@ def _planned(
         names = recipe.settings.searched
         if names and any(step.name.startswith("search") for step in passes):
             advice += f", or give {' and '.join(names)}, so that nothing is tried"
+    if choosing:
+        driver = machine.driver_base_bytes + COMPILING_BYTES + choosing
+        passes.insert(0, PlannedPass(CHOOSING, 0, 0, 0, "driver", 0, driver, Keep(), True, times=1))
+    if measured is not None:
+        passes.append(_times(measured, 1))
     return Plan(
         tuple(passes),
-        0 if machine.in_process else worker,
-        driver,
+        0 if machine.in_process else max(step.worker_bytes for step in passes),
+        max(step.driver_bytes for step in passes),
         machine.memory_limit,
         advice,
         machine,
@@ -354,7 +356,8 @@ def train(
             check_resumption(recipe, source, folder, test=test)
             clear(folder)
             model = read_model(folder)
-            metrics.rewrite(folder / "metrics.jsonl", model.history)
+            path = folder / "metrics.jsonl"
+            metrics.rewrite(path, metrics.of_finished(path, model.history))
             return model
     # a plan and the run that follows choose once
     recipe = recipe.seeded()

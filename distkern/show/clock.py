@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from operator import truediv
 from typing import Any
 
 from distkern.engine.events import Event
 
-#: stages whose times are averaged
+#: stages whose times are averaged; a tolerance that needs more stages is too far away to be foreseen
 _RECENT = 3
 
 
 class Clock:
-    """A listener that measures the time of a command and estimates the time left.
+    """A listener that measures the time of a command and estimates the time left until its last stage.
 
-    A run ends at its tolerance or after its last stage. The figure v that the solver compares with its
-    tolerance falls by about the same factor per stage: with v_s after stage s, the run needs
-    log(tol / v_s) / log(v_s / v_(s-1)) more stages, at most the remaining ones.
+    A run ends at its tolerance or after its last stage. If the figure v that the solver compares with its
+    tolerance falls at least by the factor q in each recent stage, a run with v_s after stage s needs
+    log(tol / v_s) / log(q) more stages, at most the remaining ones. Only a tolerance within a few stages
+    counts, since v falls faster in the first stages than in later ones.
 
     Parameters
     ----------
@@ -28,6 +30,7 @@ class Clock:
     def __init__(self, since: float | None = None) -> None:
         self.since = time.time() if since is None else since
         self.stages: int | None = None
+        self.is_resumed = False
         self._tol: float | None = None
         self._began: float | None = None
         self._earlier = 0.0
@@ -44,7 +47,7 @@ class Clock:
         if event.kind == "run_started":
             self.stages, self._tol = event.fields.get("stages"), event.fields.get("tol")
             self._began, self._ends, self._history = event.time, [event.time], []
-            self._zero = None
+            self._zero, self.is_resumed = None, event.fields.get("resumed_from") is not None
         elif event.kind == "stage_finished":
             self._ends.append(event.time)
             self._history.append(event["metrics"])
@@ -55,7 +58,7 @@ class Clock:
             del self._ends[: -_RECENT - 1], self._history[: -_RECENT - 1]
 
     def left(self, now: float) -> float | None:
-        """Return an estimate of the seconds left, or None."""
+        """Return an estimate of the seconds until the last stage has ended, or None."""
         stages = self.stages_left
         if stages is None or len(self._ends) < 2 or self._history[-1]["stage"] == 0:
             return None
@@ -76,19 +79,21 @@ class Clock:
         return None if math.isinf(likely) else likely
 
     def _until_tolerance(self) -> float:
-        if len(self._history) < 2 or not self._tol:
+        if not self._tol:
             return math.inf
         likely = math.inf
         for name in ("bound", "change"):
-            before, now = (line.get(name) for line in self._history[-2:])
-            if not before or not now or not 0 < now < before < math.inf:
+            values = [float(line.get(name) or math.inf) for line in self._history]
+            values = [value for value in values if math.isfinite(value)]
+            if len(values) < _RECENT or not 0 < (slowest := max(map(truediv, values[1:], values))) < 1:
                 continue
+            now = values[-1]
             # a bound is compared with the decrease of the objective so far
             unit = 1.0
             if name == "bound":
                 objective = self._history[-1].get("objective")
                 unit = max(float(self._zero or 0.0) - float(objective or 0.0), 0.0) or 1.0
             aim = self._tol * unit
-            rest = 0.0 if now <= aim else math.log(aim / now) / math.log(now / before)
+            rest = 0.0 if now <= aim else math.log(aim / now) / math.log(slowest)
             likely = min(likely, math.ceil(rest))
-        return likely
+        return likely if likely <= _RECENT else math.inf

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from distkern.core.errors import CorruptDataError
@@ -28,6 +29,9 @@ FIELDS = (
     "peak_rss_bytes",
 )
 
+#: keys of the last line that are known when the command ends
+OF_COMMAND = ("command_seconds", "driver_peak_rss_bytes")
+
 
 class MetricsFile:
     """A listener that appends a line to ``path`` after every stage, on disk before it returns."""
@@ -51,6 +55,15 @@ def to_line(metrics: Mapping[str, Any]) -> str:
 def rewrite(path: Location, history: Iterable[Mapping[str, Any]]) -> None:
     """Replace the file by ``history``, atomically; a resumed run drops the stages after its checkpoint."""
     write_text_atomic(path, "".join(to_line(metrics) for metrics in history))
+
+
+def of_finished(path: Location, history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a finished model's history with :data:`OF_COMMAND` from its file, if there is one."""
+    lines = [dict(line) for line in history]
+    with suppress(FileNotFoundError, CorruptDataError, IndexError):
+        last = read(path)[-1]
+        lines[-1].update((name, last[name]) for name in OF_COMMAND if name in last)
+    return lines
 
 
 def read(path: Location) -> list[dict[str, Any]]:

@@ -146,7 +146,7 @@ class Figure:
             tags=["text"],
         )
         rug = Scatter(
-            x="x", y="y", marker="dash", angle=math.pi / 2, size=12, line_color=text, line_alpha=0.45
+            x="x", y="y", marker="dash", angle=math.pi / 2, size=12, line_color=text, line_alpha=0.8
         )
         points = Scatter(x="x", y="y", size=7, line_color=colour, fill_color=colour, marker="marker")
         quads = self.figure.add_glyph(self._cells, cells)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from distkern.core.text import in_number, magnitude
+from distkern.core.text import in_number, in_time, magnitude
 from distkern.data.store.atomic import write_text_atomic
 from distkern.data.store.places import Location
 from distkern.show.explanation import Dependence, Explanation, Importance
@@ -16,6 +16,8 @@ from distkern.show.passes import PassTotal, pass_sections
 from distkern.show.stages import choice_sections, stage_plots, stage_table
 from distkern.show.style import COMPARED, STYLES, Style
 
+#: stands for the time of the command in the facts of a report
+TIME_OF_COMMAND = "[time of the command]"
 #: columns whose importance is shown
 _MOST_IMPORTANT = 20
 #: decimals of importances, beyond which they are powers of ten
@@ -152,8 +154,9 @@ def write_report(
     history: Sequence[Mapping[str, Any]],
     passes: Sequence[PassTotal] = (),
     parts: Sequence[Section] = (),
-) -> None:
-    """Write a run's report atomically.
+    seconds: Callable[[], float] | None = None,
+) -> float:
+    """Write a run's report atomically; return the time of its command.
 
     Parameters
     ----------
@@ -164,8 +167,13 @@ def write_report(
     history : lines of ``metrics.jsonl``; notes and warnings of the last one are shown
     passes : totals of the passes
     parts : sections on the test rows
+    seconds : returns the time of the command so far. Drawing takes seconds, so :data:`TIME_OF_COMMAND` in the
+        facts is replaced afterwards
     """
-    write_text_atomic(path, render(facts, history, passes, parts))
+    content = render(facts, history, passes, parts)
+    taken = 0.0 if seconds is None else seconds()
+    write_text_atomic(path, content.replace(TIME_OF_COMMAND, in_time(taken)))
+    return taken
 
 
 def render(

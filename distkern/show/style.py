@@ -112,7 +112,7 @@ table.bars td:first-child { white-space: normal; }
 table.bars td:nth-child(2) { text-align: right; width: 5rem; }
 table.scores td:last-child { width: 40%; } tr.chosen td { font-weight: 600; }
 tr.chosen td:first-child::before { content: "◆\\00a0"; color: var(--chosen); }
-th[data-sort] { cursor: pointer; } th[data-sort]::after { content: " ↕"; color: var(--quiet); }
+th[data-sort] { cursor: pointer; } th[data-sort]::after { content: "\\00a0↕"; color: var(--quiet); }
 table.matrix { width: auto; } table.matrix td { padding: 1px; border: 0; }
 table.matrix td:first-child, table.matrix th { padding: .2rem .4rem; font-weight: 600; border: 0; }
 table.matrix th:not(:first-child) { text-align: center; }
@@ -150,7 +150,10 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
   table.stacks, table.stacks tbody { display: block; }
   table.stacks tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(4.8rem, 1fr));
     gap: .1rem .5rem; padding: .4rem 0; border-bottom: 1px solid var(--rule); }
-  table.stacks tr:has(th) { display: none; } table.stacks tr:has(th[data-sort]) { display: grid; }
+  table.stacks tr:has(th) { display: none; } table.stacks tr:has(th[data-sort]) {
+    display: flex; flex-wrap: wrap; gap: .2rem .9rem; }
+  table.stacks th[data-sort] { white-space: nowrap; }
+  table.stacks tr:has(th[data-sort]) ~ tr { grid-template-columns: repeat(auto-fill, minmax(6.8rem, 1fr)); }
   table.stacks :is(th, td) { border: 0; padding: 0; text-align: left; white-space: normal; display: flex;
     flex-direction: column; justify-content: flex-end; min-width: 0; }
   table.stacks th { display: block; }

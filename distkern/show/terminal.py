@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from distkern.core.processes import FIRST_SILENCE, SILENCE
 from distkern.core.text import broken, error_name, in_bytes, in_error, in_number, in_time
 from distkern.engine.events import Event
 from distkern.show.clock import Clock
 from distkern.show.style import short_number
 
 #: (elapsed seconds, seconds between lines) off a terminal, longest first
-_INTERVALS = ((600.0, 60.0), (60.0, 10.0), (0.0, 2.0))
+_INTERVALS = ((600.0, 60.0), (60.0, 10.0), (0.0, SILENCE))
 #: whether a run has been shown in this process
 SHOWN = False
 #: seconds between checks whether a line is due
@@ -47,8 +48,16 @@ class Terminal:
         self._stream = sys.stderr if stream is None else stream
         self._clock, self._counts_all = Clock(since), since is not None
         self._result: str | None = None
+        self._seconds: float | None = None
         now = time.time()
-        self._doing, self._began, self._wrote = "starting", now, now if since is None else since
+        self._doing, self._began, self._wrote = "starting", now, now
+        if since is not None:
+            # the command line has reported the time before
+            before = now - since
+            self._began = since
+            self._wrote = since if before < FIRST_SILENCE else now - (before - FIRST_SILENCE) % SILENCE
+        # lines become rarer the longer this lasts
+        self._paced = self._clock.since
         self._over, self._lock = threading.Event(), threading.RLock()
         self._beating: threading.Thread | None = None
         self.live = self._stream.isatty()
@@ -84,7 +93,7 @@ class Terminal:
         while not self._over.wait(_CHECK):
             with self._lock:
                 now = time.time()
-                if self._doing and now - self._wrote >= _interval(now - self._clock.since):
+                if self._doing and now - self._wrote >= _interval(now - self._paced):
                     self.line(f"{self._doing}, {in_time(now - self._began)} so far")
 
     def __exit__(
@@ -97,7 +106,9 @@ class Terminal:
         if self._beating is not None:
             self._beating.join()
         if error is None and self._counts_all and self._result is not None:
-            self.line(f"finished after {in_time(self._clock.seconds)}: {self._result}")
+            seconds = self._clock.seconds if self._seconds is None else self._seconds
+            in_all = " in all" if self._clock.is_resumed else ""
+            self.line(f"finished after {in_time(seconds)}{in_all}: {self._result}")
 
     def __call__(self, event: Event) -> None:
         """Show an event; unknown kinds are ignored."""
@@ -120,6 +131,7 @@ class Terminal:
     def begin(self, doing: str) -> None:
         """Report what begins."""
         self._doing, self._began = doing, time.time()
+        self._paced = self._began
         self.line(doing)
 
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
@@ -199,11 +211,13 @@ class Terminal:
             return str(event["name"])
         of = "" if self._clock.stages is None else f" of {self._clock.stages}"
         left = self._clock.left(event.time)
-        rest = f", about {in_time(left)} left" if left else ""
+        rest = f", about {in_time(left)} of training left" if left else ""
         return f"stage {stage}{of}{rest}: {event['name']}"
 
     def _pass_finished(self, event: Event) -> None:
         self.clear()
+        if self._result is not None:
+            self._doing, self._began = "finishing", time.time()
 
     def _stage_finished(self, event: Event) -> None:
         metrics = event["metrics"]
@@ -221,8 +235,12 @@ class Terminal:
     def _run_finished(self, event: Event) -> None:
         self.clear()
         self._result, self._doing, self._began = str(event["result"]), "finishing", time.time()
+        self._paced = self._began
         if not self._counts_all:
             self.line(f"finished after {in_time(event['seconds'])}: {event['result']}")
+
+    def _command_finished(self, event: Event) -> None:
+        self._seconds = float(event["seconds"])
 
     def _run_stopped(self, event: Event) -> None:
         self.clear()

@@ -1,17 +1,24 @@
 """``distkern algorithms``, ``distkern runs``, and the help of an algorithm."""
 
 import json
+import re
 import shutil
+from dataclasses import make_dataclass
 
 import numpy as np
 import pytest
 
 import distkern as dk
+from distkern.choose.tuning.record import SearchFolder
+from distkern.cli import runs
 from distkern.cli.main import main
 from distkern.cli.tables import by_parts, console
 from distkern.core.common_parameters import CHOOSABLE
+from distkern.core.text import held_out_note
+from distkern.engine.checkpoint import CheckpointFolder
 from distkern.maths.losses import find_loss
 from distkern.runs import persistence
+from distkern.runs.folder import begun_algorithm
 from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import hyperparameters_of
 
@@ -92,6 +99,17 @@ def test_the_best_run_comes_first(folder, capsys):
     assert by_name["unfinished"]["algorithm"] is by_name["unfinished"]["ended"] is None
 
 
+def test_the_algorithm_of_an_unfinished_run_is_that_of_its_checkpoint_or_search(tmp_path, capsys):
+    assert begun_algorithm(tmp_path) is None
+    state = make_dataclass("State", ["stage"])(1)
+    CheckpointFolder(tmp_path / "checkpoints", {"algorithm": "svrg"}).save(1, state, [], {}, {})
+    assert begun_algorithm(tmp_path) == "svrg"
+    assert main(["inspect", str(tmp_path)]) == 0
+    assert re.search(r"^algorithm +svrg *$", capsys.readouterr().out, re.M)
+    SearchFolder(tmp_path / "search" / "tune").begin({"algorithm": "dsg"})
+    assert begun_algorithm(tmp_path / "search") == "dsg"
+
+
 def test_the_table_fits_and_says_what_differs(folder, capsys):
     capsys.readouterr()
     assert main(["runs", str(folder / "signs")]) == 0
@@ -109,6 +127,19 @@ def test_the_table_fits_and_says_what_differs(folder, capsys):
     assert "rmse" in text
     assert f"{last['test_rmse']:.6g}" in text
     assert "n_landmarks" not in text
+
+
+def test_held_out_scores_of_real_targets_are_roots_in_their_unit(folder, capsys, monkeypatch):
+    note = held_out_note(20.25, 0.45, is_real=True)
+    assert note == "held-out RMSE: 4.5 ± 0.05 (squared error 20.25 ± 0.45)"
+    assert held_out_note(0.5, 0.01, is_real=False) == "held-out log loss: 0.5 ± 0.01"
+    monkeypatch.setattr(runs, "_score", lambda known: 20.25)
+    assert main(["runs", str(folder / "numbers")]) == 0
+    text = capsys.readouterr().out
+    assert " 4.5 " in text
+    assert "held-out: root mean squared error on held-out training rows" in text
+    assert main(["runs", str(folder / "numbers"), "--json"]) == 0
+    assert {run["score"] for run in json.loads(capsys.readouterr().out)} == {20.25}
 
 
 def test_runs_are_ranked_by_the_score_that_chose_and_the_base_rate_is_a_row(folder, capsys, monkeypatch):

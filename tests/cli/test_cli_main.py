@@ -1,6 +1,7 @@
 """Exit statuses: 0 done, 2 wrong input, 130 interrupted, 1 anything else; one line on standard error."""
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -9,8 +10,10 @@ import time
 import click
 import pytest
 
+from cluster_processes import wait_for
 from distkern.cli import main as entry
 from distkern.core.errors import DivergenceError, FencedError, InputError
+from distkern.show import terminal
 
 
 def failing(monkeypatch, error):
@@ -187,6 +190,23 @@ def test_termination_counts_as_an_interruption(tmp_path):
     _, errors = run.communicate(timeout=30)
     assert (run.returncode, errors) == (130, "distkern: interrupted\n")
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_silent_command_says_that_it_runs_until_it_writes(monkeypatch, writes):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", said := io.StringIO())
+    monkeypatch.setattr(terminal, "SHOWN", False)
+    monkeypatch.setattr(entry, "SILENCE", 0.01)
+    beating = entry._say_soon("predict", time.time() - entry.FIRST_SILENCE + 0.2 * writes)
+    if not writes:
+        wait_for(lambda: said.getvalue().count("\n") > 1)
+    click.echo("done")
+    beating.join()
+    lines = said.getvalue().splitlines()
+    assert lines[:1] == ([] if writes else ["distkern predict: starting"])
+    assert all(line.startswith("distkern predict: starting, ") for line in lines[1:])
+    assert sys.stdout.getvalue() == "done\n"
 
 
 def test_a_closed_pipe_is_silent():

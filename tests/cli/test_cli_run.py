@@ -16,11 +16,12 @@ from distkern import load_model
 from distkern.cli.main import main
 from distkern.core.choices import Compared
 from distkern.core.errors import InputError, MemoryBudgetError
+from distkern.core.text import in_time
 from distkern.data.dataset import open_dataset
 from distkern.data.digits import VirtualDigits
 from distkern.data.ingest import write_dataset
 from distkern.passes.machine import PAGES_BYTES
-from distkern.show.metrics import FIELDS
+from distkern.show.metrics import FIELDS, read
 
 CHOSEN = ["--algorithm", "csvrg", *settings_of(n_landmarks=40, gamma=0.3, stages=2)]
 SMALL = ["--scheduler", "synchronous", *CHOSEN]
@@ -70,12 +71,26 @@ def test_the_precision_of_a_run_is_that_of_the_rows_or_the_one_set(data, model, 
 
 def test_a_finished_model_has_its_metrics_again(data, model, tmp_path, capsys):
     shutil.copytree(model, tmp_path / "m")
-    metrics = tmp_path / "m" / "metrics.jsonl"
+    metrics, whole = tmp_path / "m" / "metrics.jsonl", read(model / "metrics.jsonl")
     train = ["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL, "--resume"]
     for damage in (metrics.unlink, partial(metrics.write_text, "")):
         damage()
         assert main(train) == 0, capsys.readouterr().err
-        assert metrics.read_bytes() == (model / "metrics.jsonl").read_bytes()
+        assert [line["stage"] for line in read(metrics)] == [line["stage"] for line in whole]
+    shutil.copy(model / "metrics.jsonl", metrics)
+    capsys.readouterr()
+    assert main(train) == 0
+    assert read(metrics) == whole
+    assert capsys.readouterr().out == f"{tmp_path / 'm'} is finished already; nothing to do\n"
+
+
+def test_the_time_of_a_run_is_the_same_everywhere(model, capsys):
+    seconds = read(model / "metrics.jsonl")[-1]["command_seconds"]
+    assert f"<td>time</td><td>{in_time(seconds)}</td>" in (model / "report.html").read_text()
+    assert main(["inspect", str(model)]) == 0
+    assert re.search(rf"^time +{in_time(seconds)} *$", capsys.readouterr().out, re.M)
+    assert main(["runs", str(model.parent), "--json"]) == 0
+    assert printed(capsys)[0]["command_seconds"] == seconds
 
 
 def test_the_report_shows_what_evaluate_says_of_the_test_rows(data, model, tmp_path, capsys):

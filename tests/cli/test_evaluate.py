@@ -90,7 +90,7 @@ def test_rows_of_classes_that_the_model_does_not_know_are_told(tmp_path, capsys)
 def test_a_page_of_both_splits_has_curves_of_both():
     generator = np.random.default_rng(1)
     found = {}
-    for name in ("train", "test"):
+    for name in ("test", "train"):
         codes = generator.integers(0, 2, 3000)
         chances = 1 / (1 + np.exp(-generator.standard_normal(3000) - codes))
         with RankedScores() as ranked:

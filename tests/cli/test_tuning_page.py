@@ -39,7 +39,7 @@ def test_an_outlier_does_not_flatten_the_axis():
         assert low < 0.40
         assert 0.46 < high < 0.6
     assert _beyond(search, ranked) == (
-        "1 trial lies far beyond the axes of log_loss; the table has all candidates."
+        "1 trial lies far beyond the axes of log loss; the table has all candidates."
     )
     job, search, ranked = a_search("gamma", None, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], losses[:6])
     assert {plot.y.ends for plot in _plots(job, search, ranked)} == {None}

@@ -121,9 +121,14 @@ def test_what_a_solver_chose_is_told_once_and_again_after_resume(source, tmp_pat
         assert all(line["candidates"] == [asdict(one) for one in compared] for line in outcome.history)
         return texts, [line["notes"] for line in outcome.history]
 
-    compared = Compared("linear", 0.25), Compared("exact", 0.125, 1000, 1000)
+    compared = (
+        *(Compared("linear", 0.25, n_rows, 9) for n_rows in (None, 500)),
+        Compared("exact", 0.125, 1000, 9),
+    )
     problem = replace(toy_problem(source), candidates=compared)
-    tried = ["tried: linear: 0.25", "tried: exact (1,000 rows x 1,000 functions): 0.125"]
+    tried = ["tried: linear: 0.25", "tried: linear (500 rows x 9 functions): 0.25"]
+    tried += ["tried: exact (1,000 rows x 9 functions): 0.125"]
+    tried += ["trials on fewer rows hold out other rows, so only the last ones compare"]
     texts, notes = told()
     assert texts == [*tried, "chosen: b", "chosen: a", "b"]
     assert notes == [["chosen: b"]] * 3 + [["chosen: a", "b"]] * 2

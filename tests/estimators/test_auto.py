@@ -15,11 +15,14 @@ from distkern.choose.folds import MachineSetting, TriedMachine
 from distkern.choose.ladder import _is_worth, _oversampling
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.cli.main import main
+from distkern.core import processes
+from distkern.core.common_parameters import CHOOSABLE
 from distkern.core.errors import InputError
 from distkern.data.ingest import write_dataset
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED
 from distkern.engine.executors import local
 from distkern.estimators.arena import Arena
 from distkern.estimators.auto import ChoosingRecipe
@@ -431,12 +434,27 @@ def data(tmp_path_factory):
     return path
 
 
+def test_plan_says_what_it_chose_and_where_its_peak_is(data, capsys, monkeypatch):
+    monkeypatch.setattr(processes, "memory_bytes", lambda: 2**20)
+    job = ["plan", "--data", str(data), "--scheduler", "synchronous", "--set", "search=quick"]
+    assert main([*job, "--json"]) == 0
+    captured = capsys.readouterr()
+    planned, said = json.loads(captured.out), captured.err.splitlines()
+    assert planned["passes"][0]["name"] == CHOOSING
+    assert planned["driver_bytes"] == max(step["driver_bytes"] for step in planned["passes"])
+    assert planned["algorithm"] in CHOOSABLE
+    assert planned["notes"][0].startswith(f"algorithm: {planned['algorithm']} with ")
+    assert CHOOSING_ANNOUNCED in said
+    assert set(planned["notes"]) < set(said)
+    assert "this machine has 1.0 MiB" in said[-1]
+
+
 def test_train_reports_the_choice_and_its_reason_everywhere(data, tmp_path, capsys):
     job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
     solving = ["sample", "count", "move", "solve", "calibrate", "calibrate rarest", "held-out"]
-    assert passes == [*solving, "evaluate"]
+    assert passes == [*solving, "evaluate", "importances"]
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
     line = "algorithm: cells, because of 3 dense columns"
     assert line in capsys.readouterr().err.splitlines()

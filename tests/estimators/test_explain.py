@@ -289,6 +289,13 @@ def test_values_are_told_as_the_table_has_them():
     assert grid(NumberColumn("n", flag=True), [nan, nan]) is None
 
 
+def test_yes_no_and_missing_are_words_on_their_axis():
+    X = pandas.DataFrame({"flag": ["Y", "N", None, "N"] * 10, "x": np.arange(40.0) % 7})
+    model = NewtonClassifier(random_state=0).fit(X, (X["flag"] == "Y").astype(int))
+    [flag] = [curve for curve in model.explain(X, X["flag"] == "Y").curves if curve.column == "flag"]
+    assert (flag.kind, flag.values, flag.rug) == ("category", ("no", "yes", "missing"), ())
+
+
 def test_the_most_frequent_categories_and_levels_between_the_least_and_the_largest_mean():
     levels = tuple("abcdef")
     found = grid(CategoryColumn("c", encoding="onehot", levels=levels), [1, 1, 4, 4, 0, 2, 3, 5], most=2)

@@ -26,9 +26,17 @@ def test_what_is_compared_with_the_tolerance_says_how_many_stages_follow():
 
 
 def test_a_bound_is_compared_with_what_the_objective_has_fallen_by():
-    made = clock([None, 4.0, 0.4], name="bound", objective=lambda stage: 200.0 - 50.0 * stage)
-    # 0.4 * 0.1 ** 1 <= 1e-3 * 100
+    made = clock([None, 40.0, 4.0, 0.4], name="bound", objective=lambda stage: 200.0 - 50.0 * stage)
+    # 0.4 * 0.1 ** 1 <= 1e-3 * 150
     assert made.stages_left == 1
+
+
+def test_the_slowest_recent_stage_counts_and_only_a_near_tolerance():
+    assert clock([1.0, 0.5, 1e-2, 1e-3], tol=5e-4).stages_left == 1
+    # a factor of 1000 at the pace of 0.5 a stage takes 10 more stages
+    assert clock([1.0, 0.5, 1e-2, 1e-3], tol=1e-6).stages_left == 17
+    # two stages show no pace
+    assert clock([0.1, 1e-3], tol=1e-4).stages_left == 19
 
 
 def test_never_more_than_the_maximum_and_without_a_tolerance_just_that():

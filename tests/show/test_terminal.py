@@ -192,7 +192,7 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run():
         )
     # stage 1 of 3 took 10 s
     assert terminal._describe(Event("pass_started", {"name": "gradient", "stage": 2}, 37.0)) == (
-        "stage 2 of 3, about 15.0 s left: gradient"
+        "stage 2 of 3, about 15.0 s of training left: gradient"
     )
     late = terminal._describe(Event("pass_started", {"name": "gradient", "stage": 2}, 99.0))
     assert late == "stage 2 of 3: gradient"
@@ -257,7 +257,16 @@ def test_the_last_line_counts_the_whole_command():
         terminal.line("test rows are evaluated")
     last = stream.getvalue().splitlines()[-1]
     # 75.2 s of stages, of which the events of this try show 22
-    assert last == "finished after 2 min 23 s: finished"
+    assert last == "finished after 2 min 23 s in all: finished"
+
+
+def test_the_last_line_says_what_the_report_says():
+    stream = io.StringIO()
+    with Terminal(stream, since=time.time() - 90.0) as terminal:
+        terminal(Event("run_started", {**a_run()[0].fields, "resumed_from": None}))
+        terminal(a_run()[-1])
+        terminal(Event("command_finished", {"seconds": 88.0}))
+    assert stream.getvalue().splitlines()[-1] == "finished after 1 min 28 s: finished"
 
 
 def test_a_command_that_fails_has_not_finished():

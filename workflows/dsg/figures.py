@@ -43,7 +43,7 @@ def rates(records: Records) -> Section:
     words = (
         "4,096 rows of the paper's two dimensions; 64 rows and 64 features a step; Algorithm 1 with "
         "averaged iterates and steps θ/(t + 10), θ nu = 1.5, if nu allows it. The error is the mean "
-        "of (f_t - f*)² over 1,024 fresh rows, where f* is the exact solution of the same objective "
+        "of (f_t - f\\*)² over 1,024 fresh rows, where f\\* is the exact solution of the same objective "
         "by a factorised kernel matrix. The slope relates its logarithm to that of t, from an "
         "eighth of the steps on.\n\n"
         "The paper has 2^20 rows, 2^10 rows and features a step, nu = 1e-6, and no table: its "

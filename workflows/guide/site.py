@@ -85,7 +85,7 @@ def _overview(names: list[str]) -> str:
 
 def _commands() -> str:
     """Return the help of every command as it is printed."""
-    context = click.Context(group, info_name="distkern", terminal_width=80)
+    context = click.Context(group, info_name="distkern", terminal_width=80, **group.context_settings)
     parts = [f"```text\n{group.get_help(context)}\n```"]
     for name in group.list_commands(context):
         command = group.get_command(context, name)

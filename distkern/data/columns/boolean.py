@@ -10,7 +10,7 @@ import numpy as np
 
 from distkern.data.columns._arrow import pa
 from distkern.data.columns._facts import NumberFacts
-from distkern.data.columns._reading import ColumnWords, Parsed, Reading
+from distkern.data.columns._reading import Array, ColumnWords, Parsed, Reading
 from distkern.data.columns.number import NumberColumn
 
 _PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
@@ -25,6 +25,7 @@ class BooleanColumn(NumberColumn):
     noun: ClassVar[str] = "yes or no"
     plural: ClassVar[str] = "yes or no"
     examples: ClassVar[tuple[str, ...]] = ("yes", "no")
+    axis: ClassVar[Any] = "category"
     rank: ClassVar[int | None] = 1
     is_plain: ClassVar[bool] = False
     far: ClassVar[float | None] = None
@@ -44,6 +45,12 @@ class BooleanColumn(NumberColumn):
     def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
         values = np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words])
         return cls.parsed(words, values, reading)
+
+    def grid(self, features: Array, most: int) -> Array:
+        return np.array([0.0, 1.0, np.nan] if self.has_missing else [0.0, 1.0])
+
+    def shown(self, value: float, digits: int) -> float | str:
+        return "missing" if np.isnan(value) else ("no", "yes")[int(value)]
 
     def remark(self, facts: NumberFacts, reading: Reading) -> str:
         return ""

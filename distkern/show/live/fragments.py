@@ -102,7 +102,8 @@ def cluster_line(cluster: ClusterView) -> Html:
     if not count:
         return note(f"{cluster.address}: no workers, runs wait for one", "warn")
     used = f"{memory} of {in_bytes(cluster.memory_limit)}" if cluster.memory_limit else memory
-    workers = f"{count} {'worker' if count == 1 else 'workers'}, {cluster.n_threads} threads, {used}"
+    threads = f"{cluster.n_threads} {'thread' if cluster.n_threads == 1 else 'threads'}"
+    workers = f"{count} {'worker' if count == 1 else 'workers'}, {threads}, {used}"
     return note(f"{cluster.address}: {workers}", "quiet")
 
 
@@ -123,7 +124,7 @@ def _figures(run: RunHistory) -> dict[str, str]:
     figures = {
         "state": run.state,
         "stage": _stage(run),
-        "time left": _left(run),
+        "training left": _left(run),
         "time": in_time(run.seconds),
         f"test {error}": in_error(last.get("test_error")),
         f"train {error}": in_error(last.get("train_error")),
@@ -132,7 +133,7 @@ def _figures(run: RunHistory) -> dict[str, str]:
         "size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
     }
     if run.state != "running":
-        del figures["time left"]
+        del figures["training left"]
     return figures
 
 

@@ -20,6 +20,7 @@ from distkern.choose.rungs import KERNELS, maps_of
 from distkern.core.held_out import keys_of, order_of_keys
 from distkern.core.rng import Purpose, stream
 from distkern.core.stores import ArrayStore
+from distkern.core.text import held_out_note
 from distkern.core.tiles import release
 from distkern.core.types import Array, Block, Floats
 from distkern.maths.features.base import KernelChoice
@@ -385,7 +386,7 @@ def notes_of(state: CellsState, kernel: Kernel, *, is_real: bool) -> tuple[str, 
     name = "squared error" if is_real else "log loss"
     told, error = state.held_out
     if state.stage == 2 and not math.isnan(told):
-        solved += (f"held-out {name}: {told:.4g} ± {error:.2g}",)
+        solved += (held_out_note(told, error, is_real=is_real),)
     if math.isnan(state.search_score):
         return solved
     mapping, kind = state.places.map, find_kernel(kernel.name)

@@ -41,6 +41,7 @@ def test_an_empty_page_says_what_to_do():
     assert "distkern train" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
     assert "tcp://scheduler:8786: 2 workers, 2 threads, 90.0 MiB of 100.0 MiB" in text(document, "cluster")
+    assert "1 worker, 1 thread, 9 B" in cluster_line(ClusterView("tcp://scheduler:8786", 1, 1, 9, 0))
     assert "no workers, runs wait for one" in cluster_line(ClusterView("tcp://scheduler:8786", 0, 0, 0, 0))
 
 
