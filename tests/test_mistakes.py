@@ -95,6 +95,7 @@ def made(tmp_path_factory):
         ("train --data d.zarr --out new --scheduler synchronous --workers 2", ["--workers", "threads"]),
         ("predict m good.csv --out p.csv --scheduler tcp://h:1 --workers 2", ["--workers", "dask worker"]),
         ("train --data d.zarr --out new --memory-limit lots", ["'lots'", "512MiB"]),
+        ("train --data d.zarr --out /proc/x", ["/proc/x cannot be written", "choose another place"]),
         ("train --data d.zarr --out new --set C=abc", ["'C' must be a number", "got 'abc'"]),
         ("train --data d.zarr --out new --set gamma", ["'gamma'", "name=value"]),
         ("train --data d.zarr --out new --set nu", ["'nu' is not name=value; write --set nu=VALUE"]),
@@ -230,7 +231,11 @@ def with_nan():
         ),
         (
             lambda: KernelClassifier(memory_limit="1MB", algorithm="newton").fit(X, Y),
-            ["memory_limit: pass ", " MiB and the limit is 976.6 KiB: use memory_limit='", "settings={'n_l"],
+            [
+                "memory_limit: pass ",
+                " MiB and the limit is 976.6 KiB: use memory_limit='",
+                "a process needs at least",
+            ],
         ),
         (lambda: NewtonRegressor(memory_limit="1MB").fit(X, Y), ["the limit is 976.6 KiB: use memory_limit"]),
         (lambda: fitted().predict(None), ["X is None; give rows"]),

@@ -89,8 +89,8 @@ _INSTEAD = {
             "--cv",
             "--folds",
         ),
-        "the table [search] of a job file has metric, method, candidates and validation; "
-        "see `distkern tune --help`",
+        "`distkern tune` reads metric, method, candidates and validation from "
+        "the table [search] of a job file",
     ),
     **dict.fromkeys(
         ("--time", "--time-column", "--date-column", "--date"),
@@ -122,6 +122,7 @@ _OUR_OPTIONS = {
     **dict.fromkeys(("--model", "--method", "--estimator"), "--algorithm"),
     **dict.fromkeys(("--cluster", "--client", "--address"), "--scheduler"),
     **dict.fromkeys(("--ram", "--max-memory"), "--memory-limit"),
+    **dict.fromkeys(("--probabilities", "--probability", "--predict-proba"), "--proba"),
     **dict.fromkeys(("--random-state", "--random-seed"), "--seed"),
 }
 

@@ -44,6 +44,8 @@ MISTAKES = [
         "has several values; write --set",
     ),
     ("tune --data d.zarr --algorithm newton --set nu=1e-9,1e-3 --out m", "of a job file for `distkern tune`"),
+    ("predict m rows.csv --out p.csv --probabilities", "no such option; write --proba"),
+    ("train --data d.zarr --metric auc --out m", "`distkern tune` reads metric, method"),
     ("predict m rows.csv", "Missing option '--out'; write --out P"),
     ("evaluate m", "Missing option '--data'; write --data"),
     ("status ./m", "'./m' is a path, and a job has an id"),
