@@ -12,7 +12,7 @@ import click
 
 from distkern.cli import options
 from distkern.cli.shard import progress_on
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, MemoryBudgetError
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset
@@ -115,6 +115,10 @@ def demo(
             source = dataset.train if dataset.test is None else dataset.test
             measured = evaluate(model, source, scheduler="threads", workers=workers)
             choice = _choice(dataset, job, terminal)
+    except MemoryBudgetError as error:
+        # the demo takes neither hyperparameters nor sizes of shards
+        what = error.what.partition(", or ")[0].partition("; ")[0]
+        raise MemoryBudgetError(what, where=error.where) from error
     except KeyboardInterrupt as interrupt:
         again = "run the same command again to continue"
         if overwrite:

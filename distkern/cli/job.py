@@ -21,7 +21,7 @@ from pydantic import (
 from distkern.choose.tuning.space import SearchTable
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
-from distkern.core.errors import InputError, unknown_name
+from distkern.core.errors import InputError, foreign, unknown_name
 from distkern.core.parameters import parse_bytes
 from distkern.data.store.places import Place, place_of
 
@@ -259,8 +259,8 @@ def _refuse_unknown_names(job: Job) -> None:
                 where=f"hyperparameter {name!r}",
                 hint=f"add --algorithm with one of {', '.join(owners)}",
             )
-        everything = known.union(*(_names_of(algorithm) for algorithm in SOLVERS))
-        raise unknown_name("hyperparameter", name, everything)
+        error = unknown_name("hyperparameter", name, known.union(*map(_names_of, CHOOSABLE)))
+        raise InputError(error.what, hint=foreign(name, known) or error.hint)
 
 
 def _names_of(algorithm: str) -> set[str]:
@@ -338,7 +338,7 @@ def _checked(job: Job, estimator: Any) -> Recipe:
         recipe: Recipe = estimator.recipe()
         recipe.check()
     except InputError as error:
-        is_own = error.where in estimator.hyperparameters
+        is_own = error.where in {*estimator.hyperparameters, *job.params}
         where = job.place(str(error.where)) if is_own else "--set or [params]"
         raise InputError(error.what, where=where, hint=error.hint) from None
     return recipe

@@ -29,6 +29,7 @@ from distkern.core.errors import (
     FencedError,
     InputError,
     Problems,
+    foreign,
     invalid_value,
     nearest,
     synonym,
@@ -86,8 +87,20 @@ _INSTEAD = {
             "--cv",
             "--folds",
         ),
-        "the table [search] of a job file has metric, method, candidates and validation; "
-        "see `distkern tune --help`",
+        "`distkern tune` reads metric, method, candidates and validation from "
+        "the table [search] of a job file",
+    ),
+    **dict.fromkeys(
+        ("--time", "--time-column", "--date-column", "--date"),
+        "columns of dates are recognised; to hold out the latest rows, give them in a file: --test LATER.csv",
+    ),
+    **dict.fromkeys(
+        ("--early-stopping", "--early-stopping-rounds"),
+        "in Python: fit(X, y, eval_set=(X_test, y_test), early_stopping=3)",
+    ),
+    **dict.fromkeys(
+        ("--stratify", "--stratified"),
+        "rows are drawn at random; --group COLUMN keeps the rows of one group together",
     ),
     **dict.fromkeys(("--regression", "--classification"), "write --task regression or --task classification"),
     **dict.fromkeys(("--params", "--param", "--hyperparameters"), "write --set NAME=VALUE"),
@@ -107,6 +120,8 @@ _OUR_OPTIONS = {
     **dict.fromkeys(("--model", "--method", "--estimator"), "--algorithm"),
     **dict.fromkeys(("--cluster", "--client", "--address"), "--scheduler"),
     **dict.fromkeys(("--ram", "--max-memory"), "--memory-limit"),
+    **dict.fromkeys(("--probabilities", "--probability", "--predict-proba"), "--proba"),
+    **dict.fromkeys(("--random-state", "--random-seed"), "--seed"),
 }
 
 
@@ -341,6 +356,7 @@ def _no_option(error: click.NoSuchOption) -> str:
         instead = next(f"write {_usage(one)}" for one in command.params if option in one.opts)
     if not instead and "--set" in known and (name := _hyperparameter(option)):
         instead = f"write --set {name}=VALUE"
+    instead = instead or foreign(option.removeprefix("--"), ()) or ""
     if not instead and option in _options_of("shard"):
         instead = f"it belongs to the data set: distkern shard FILE {option} ... --out D.zarr"
     near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)

@@ -50,6 +50,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "stages": "max_iter epochs n_epochs",
         "stages candidates": "n_iter",
         "random_state": "seed random_seed",
+        "seed": "random_state",
+        "workers": "n_jobs",
         "eval_set": "validation_data validation_set eval_data",
         "n_landmarks": "n_centers n_inducing",
         "step_size": "learning_rate lr eta eta0",
@@ -61,6 +63,23 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
         "candidates": "n_trials",
     }.items()
     for word in theirs.split()
+}
+#: names in other libraries without a counterpart -> why
+_FOREIGN = {
+    word: why
+    for why, words in {
+        "it belongs to trees; leave it out": "num_leaves max_leaves max_leaf_nodes max_depth n_estimators "
+        "num_boost_round n_rounds subsample subsample_freq colsample_bytree colsample_bylevel max_bin "
+        "feature_fraction bagging_fraction bagging_freq min_child_samples min_child_weight min_data_in_leaf "
+        "min_samples_leaf min_samples_split min_split_gain boosting boosting_type tree_method l2_leaf_reg "
+        "max_features",
+        "it belongs to neural networks; leave it out": "hidden_layer_sizes hidden_units layers activation "
+        "dropout optimizer momentum weight_decay",
+        "it belongs to nearest neighbours; leave it out": "n_neighbors leaf_size",
+        "step sizes are found by themselves; leave it out": "learning_rate learning_rate_init lr eta eta0",
+        "memory_limit bounds the memory instead": "cache_size",
+    }.items()
+    for word in words.split()
 }
 #: (parameter, value in another library) -> the equivalent here
 _OTHER_WAYS = {
@@ -212,7 +231,12 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     names = sorted(known)
     close = nearest(name, names)
     hint = f"use one of {', '.join(names)}" if close is None else f"did you mean {close!r}?"
-    return InputError(f"unknown {kind} {name!r}", hint=hint)
+    return InputError(f"unknown {kind} {name!r}", hint=foreign(name, names) or hint)
+
+
+def foreign(name: str, known: Iterable[str]) -> str | None:
+    """Return why another library's name has no counterpart among the known ones, or None."""
+    return None if synonym(name, known) else _FOREIGN.get(name.lower().replace("-", "_"))
 
 
 def other_way(parameter: str, word: object) -> str | None:

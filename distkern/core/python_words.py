@@ -32,6 +32,7 @@ _FLAGS = {
     "month-first": "day_first=False",
     "out": "path",
     "target": "y",
+    "target COLUMN": "another y",
     "weight": "sample_weight",
     "group": "groups",
     "data OLD.zarr NEW.zarr": "old=",

@@ -121,7 +121,9 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
         raise InputError(problem, where=where, hint="give real numbers or texts")
     if kind == "S":
         values, kind = values.astype(object), "O"
-    return _of_objects(values.reshape(-1), place).reshape(values.shape) if kind == "O" else values
+    if kind != "O" or not values.size:
+        return values
+    return _of_objects(values.reshape(-1), place).reshape(values.shape)
 
 
 def _of_objects(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:

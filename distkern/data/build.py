@@ -220,7 +220,8 @@ class Builder:
             )
             if test_spool.n_rows and self.options.group is not None:
                 what += f" (rows of one {self.options.group!r} go together)"
-            raise InputError(what, where="the input", hint="give more rows or a smaller --test-fraction")
+            hint = "give more rows" + " or a smaller --test-fraction" * bool(test_spool.n_rows)
+            raise InputError(what, where="the input", hint=hint)
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", hint="check the files")
 

@@ -256,6 +256,8 @@ def frame_chunks(
     first_row = 1
     for frame, targets, *roles in frames:
         columns = _columns(frame).without(ignored)
+        if not columns.arrays:
+            raise InputError("no column is left", where="X", hint="drop fewer columns")
         if not len(columns.arrays[0]):
             continue
         chunk = columns.rows(kinds, first_row)

@@ -298,13 +298,7 @@ class LabelEncoder:
         return np.array(names), mapping
 
     def _check_classes(self, ordered: list[Any], keys: list[Any], totals: NDArray[Any], n_rows: int) -> None:
-        many = len(ordered) > max(_MANY_VALUES, _MANY_SHARE * n_rows)
-        if many and not isinstance(ordered[0], str):
-            raise InputError(
-                f"{len(ordered):,} different numbers as labels of {n_rows:,} training rows",
-                where=self._seen[0].place,
-                hint="give --task regression, or --target COLUMN if the labels are in another column",
-            )
+        refuse_many_numbers(ordered, n_rows, self._seen[0].place)
         for label, total in zip(ordered, totals, strict=True):
             if not total:
                 hint = "correct it, leave the row out, or change --seed if the test rows were drawn"
@@ -315,6 +309,13 @@ class LabelEncoder:
                     where=self._seen[keys.index(label)].place,
                     hint=hint,
                 )
+
+
+def refuse_many_numbers(labels: Sequence[Any], n_rows: int, where: str) -> None:
+    """Refuse numbers as labels of ``n_rows`` rows if so many differ that they are probably a quantity."""
+    if len(labels) > max(_MANY_VALUES, _MANY_SHARE * n_rows) and not isinstance(labels[0], str):
+        what = f"{len(labels):,} different numbers as labels of {n_rows:,} training rows"
+        raise InputError(what, where=where, hint=_REGRESSION)
 
 
 def _refuse_fraction(label: float, met: _FirstSeen) -> None:

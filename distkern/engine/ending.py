@@ -108,8 +108,8 @@ def ending(
             )
         else:
             warnings.append(
-                f"the training error is {error}, and {constant} when one class is predicted for all rows: "
-                f"{solver.hint(Trouble.IDLE)}"
+                f"the training error ({error}) is about that of predicting one class for all rows "
+                f"({constant}): {solver.hint(Trouble.IDLE)}"
             )
     return Ending(reason, tuple(warnings))
 

@@ -21,7 +21,7 @@ from distkern.core.common_parameters import (
     RANDOM_STATE,
     THRESHOLD,
 )
-from distkern.core.errors import InputError, unknown_name
+from distkern.core.errors import InputError, foreign, unknown_name
 from distkern.core.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.core.text import held_out_note
 from distkern.core.types import AbstractSource
@@ -112,11 +112,18 @@ class ChoosingRecipe(Recipe):
         """Refuse settings that no candidate has; :meth:`chosen_for` refuses the others."""
         algorithm = self.settings.value("algorithm")
         names = CHOOSABLE if algorithm == AUTO else (algorithm,)
-        known = {name for one in names for name in self.kind_of(one).hyperparameters}
-        for name in self.settings.value("settings") or ():
+        known: dict[str, list[Parameter]] = {}
+        for one in names:
+            for name, parameter in self.kind_of(one).hyperparameters.items():
+                known.setdefault(name, []).append(parameter)
+        for name, value in (self.settings.value("settings") or {}).items():
             if name not in known:
                 error = unknown_name("hyperparameter", str(name), known)
-                raise InputError(error.what, where="settings", hint=error.hint)
+                # only some choosable algorithms may have the counterpart
+                hint = (foreign(name, ()) if algorithm == AUTO else None) or error.hint
+                raise InputError(error.what, where="settings", hint=hint)
+            if not any(kind.accepts(value) for parameter in known[name] for kind in parameter.kinds):
+                known[name][0].clean(name, value)
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
         """Return the recipe of the algorithm that suits the rows, with a record of this choice."""

@@ -251,7 +251,9 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             return True
         choices = self.hyperparameters["loss"].words if "loss" in self.hyperparameters else []
         likelihoods = [name for name in choices if find_loss(name).has_probabilities]
-        hint = f": set loss={' or '.join(map(repr, likelihoods))}" if likelihoods else ""
+        hint = ": fit sklearn.calibration.CalibratedClassifierCV(model)"
+        if likelihoods:
+            hint = f": set loss={' or '.join(map(repr, likelihoods))}"
         if "probability" in self.hyperparameters:
             hint = ": set probability=True"
         raise AttributeError(f"loss {loss.name!r} gives no probabilities{hint}")

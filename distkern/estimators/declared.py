@@ -14,7 +14,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from distkern.core.common_parameters import CHOOSABLE, RANDOM_STATE, SCALE
-from distkern.core.errors import InputError, nearest, unknown_name
+from distkern.core.errors import InputError, foreign, nearest, unknown_name
 from distkern.core.parameters import AUTO, Parameter
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.parts import Columns
@@ -395,6 +395,8 @@ def unknown_hyperparameter(estimator: Any, name: str) -> InputError:
     error = unknown_name(f"hyperparameter of {estimator.__name__}", name, estimator.hyperparameters)
     fit = inspect.signature(estimator.fit).parameters
     near = nearest(name, estimator.hyperparameters)
+    if error.hint == foreign(name, estimator.hyperparameters):
+        return error
     if near is None and "settings" in estimator.hyperparameters and (ours := _of_choosable(name)):
         return InputError(error.what, hint=f"give it to the chosen algorithm: settings={{{ours!r}: ...}}")
     if near is None and (ours := nearest(name, list(fit)[2:])):

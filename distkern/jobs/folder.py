@@ -32,6 +32,7 @@ from distkern.data.store.places import (
     absolute,
     create_exclusively,
     explain_errors,
+    make_folder,
     modified,
     place_of,
     read_file,
@@ -120,8 +121,7 @@ def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
         }
     )
     owner += "\n"
-    with explain_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder, folder.parent if folder.name == OWN else folder)
     while True:
         epoch = newest(folder) + 1
         path = _file(folder, epoch)
@@ -458,13 +458,9 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
     """
     token = f"probe-{secrets.token_hex(6)}"
     own = out / OWN
-    try:
-        with explain_errors(out):
-            own.mkdir(parents=True, exist_ok=True)
-            (own / token).write_text("probe\n", encoding="utf-8")
-    except FileNotFoundError as error:
-        # raised by file systems without new folders, such as /proc
-        raise InputError("cannot be written", where=str(out), hint="choose another place") from error
+    make_folder(own, out)
+    with explain_errors(out):
+        (own / token).write_text("probe\n", encoding="utf-8")
     try:
         answers = everywhere(problem_here, str(out), token, data)
     finally:

@@ -82,8 +82,7 @@ class CellModel(FittedModel):
 
     @classmethod
     def memory_hint(cls, settings: Settings, solver: Any) -> str:
-        rows = settings.value("max_cell_rows")
-        return f"smaller cells (--set max_cell_rows={1000 if rows == 'auto' else max(2, rows // 2)})"
+        return "smaller cells (--set max_cell_rows=...)"
 
     @classmethod
     def of_state(cls, settings: Settings, solver: Any, state: CellsState) -> dict[str, Any]:

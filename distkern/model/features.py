@@ -211,7 +211,8 @@ class NewtonModel(ExplicitModel):
     @classmethod
     def memory_hint(cls, settings: Settings, solver: Any) -> str:
         hint = super().memory_hint(settings, solver)
-        if solver.takes_products or solver.features.needs_matrix:
+        # "auto" has tried products
+        if settings.given["hessian"] != "matrix" or solver.features.needs_matrix:
             return hint
         return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
 

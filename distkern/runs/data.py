@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +11,21 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.held_out import MERGED_ROWS, Keys, groups_of
-from distkern.core.names import kind_of
+from distkern.core.names import kind_of, plain_labels
+from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows, converted, distinct
 from distkern.core.targets import refuse_one_group, refuse_unknown
 from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Dataset, Split
+from distkern.data.labels import refuse_many_numbers
 from distkern.data.scaling import Scaling
 from distkern.passes import Reduce
 from distkern.runs.sources import ArraySource
 from distkern.solvers.base import Problem
 
 _NO_CLASSES = np.empty(0)
+#: scikit-learn warns of many classes among more rows
+_FEW_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -251,6 +256,23 @@ def _merge_described(first: _Described, second: _Described) -> _Described:
     return _Described(labels, totals, largest, keys)
 
 
+def refuse_continuous(labels: NDArray[Any]) -> None:
+    """Refuse labels as scikit-learn does, without its warning of many classes: see :func:`check_classes`."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        check_classification_targets(labels)
+
+
+def check_classes(classes: NDArray[Any], n_rows: int) -> None:
+    """Refuse numbers that are probably a quantity, and warn where scikit-learn does."""
+    refuse_many_numbers(plain_labels(classes), n_rows, "y")
+    if n_rows > _FEW_ROWS and 2 * len(classes) > n_rows:
+        hint = "use a regressor if y is a quantity, or another y if it holds ids or texts"
+        warn(f"y has {len(classes):,} classes for {n_rows:,} rows; {hint}")
+
+
 def describing(task: str) -> Reduce[Any]:
     """Return the pass that finds labels and weights of Dask arrays and refuses non-finite numbers."""
     return Reduce("describe", _describe, _merge_described, task)
@@ -258,8 +280,6 @@ def describing(task: str) -> Reduce[Any]:
 
 def from_described(source: Any, described: _Described) -> TrainingData:
     """Return the training data of a Dask array source and its description."""
-    from sklearn.utils.multiclass import check_classification_targets
-
     if described.keys is not None:
         refuse_one_group(described.keys, "groups")
     classes, totals = _NO_CLASSES, described.totals
@@ -267,8 +287,11 @@ def from_described(source: Any, described: _Described) -> TrainingData:
         classes = described.labels
         if classes.dtype.kind == "O":
             classes = np.array(classes.tolist(), dtype=str)
-        check_classification_targets(classes)
+        refuse_continuous(classes)
+        check_classes(classes, source.n_rows)
         source = source.with_classes(classes)
+    if not source.n_rows:
+        raise InputError("has no rows", where="X", hint="give rows to learn from")
     if not totals.sum():
         raise InputError(
             "all rows have weight 0", where="sample_weight", hint="give some rows a positive weight"

@@ -42,7 +42,9 @@ _NUMBERS_OF = "biuf"
 
 
 def refuse_path(X: Any) -> None:
-    """Refuse a path, a lazy query of Polars, a row or column of a frame, and masked numbers, as rows."""
+    """Refuse a path, a lazy query of Polars, a row or column of a frame, masked numbers, and frames and Dask
+    arrays without columns, as rows.
+    """
     if X is None:
         raise InputError("is None", where="X", hint="give rows")
     refuse_masked(X)
@@ -51,6 +53,8 @@ def refuse_path(X: Any) -> None:
         raise InputError("is a Series, not rows", where="X", hint=hint)
     if type(X).__name__ == "LazyFrame":
         raise InputError("is a LazyFrame, which holds no rows yet", where="X", hint="give X.collect()")
+    if names_of(X) == [] or (is_dask(X) and X.shape[1:] == (0,)):
+        raise InputError("has no columns", where="X", hint="give at least one column")
     if isinstance(X, str | os.PathLike):
         path = os.fspath(X)
         hint = f"give distkern.open_dataset({path!r})"

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples, validate_data
 
 from distkern.core.errors import InputError
@@ -145,7 +144,7 @@ def training_rows(
     from distkern.engine.drive import Driver
     from distkern.engine.executors import open_executor
     from distkern.engine.executors.local import available_cores
-    from distkern.runs.data import describing, from_arrays, from_described
+    from distkern.runs.data import check_classes, describing, from_arrays, from_described, refuse_continuous
     from distkern.runs.scaled import check_stored
     from distkern.runs.spooled import spooled
 
@@ -219,8 +218,10 @@ def training_rows(
     features, targets, weights = validated(column_check(recipe.estimator), task, rows, y, sample_weight)
     columns = replace(columns_of(recipe.estimator, X, features.shape[1]), target_name=name)
     if task == "classification":
-        check_classification_targets(targets)
+        refuse_continuous(targets)
     data = from_arrays(features, targets, weights, task, groups)
+    if task == "classification":
+        check_classes(data.classes, len(features))
     if frame is not None:
         data = replace(data, scaling=frame.scaling, has_means=frame.table.has_means)
         # columns without features are none of the model's

@@ -96,7 +96,8 @@ def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, a
     if not extent.in_memory and 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
         return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
-    return f"{needs}: {raised}, or {alternative}"
+    # what a process needs in any case is no alternative
+    return f"{needs}: {raised}{'; ' if alternative.startswith('a process') else ', or '}{alternative}"
 
 
 def worst_of(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,11 +12,33 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from distkern.core.errors import InputError
+from distkern.runs.algorithms import estimators
 from distkern.runs.given import names_of
 
 _LONGEST = 40
 #: how scikit-learn refuses infinite numbers
 _INFINITE = "Input X contains infinity"
+#: what the command line gives for targets that are no labels
+_TASK = "give --task regression"
+
+
+@contextmanager
+def naming_regressor(estimator: str) -> Iterator[None]:
+    """Refuse labels that may be a quantity with the regressor to use, as ``fit`` has no task.
+
+    Data sets that ``fit`` makes of Dask collections name rows of ``X``, but their labels come from ``y``.
+    """
+    try:
+        yield
+    except InputError as error:
+        for one in getattr(error, "errors", (error,)):
+            if one.hint and _TASK in one.hint:
+                regressor = estimator.replace("Classifier", "Regressor")
+                regressor = regressor if regressor in estimators() else "KernelRegressor"
+                one.where = re.sub("^X(?=,)", "y", one.where or "y")
+                one.hint = one.hint.replace(_TASK, f"use {regressor}")
+                one.reword(str)
+        raise
 
 
 def refuse_labels(y: NDArray[Any]) -> None:

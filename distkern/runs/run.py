@@ -61,7 +61,7 @@ from distkern.show import metrics
 from distkern.solvers.base import AbstractSolver, Outline, Problem
 
 #: an option whose number is searched, and its default
-_NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
+_NUMBER = re.compile(r"--set (n_landmarks|n_features|max_cell_rows|max_support)=\.\.\.")
 _DEFAULT_SIZE = 512
 
 
@@ -218,16 +218,21 @@ def _planned(
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:
         raised = how_raised(limited, machine, given)
+
+        def needed(other: Recipe) -> int:
+            return _needed(machine, other, data, source, has_test=test is not None)
+
         advice = advice_on(
             worst_of(passes, machine).name,
             limited,
             machine.memory_limit,
             extents["train"],
             raised,
-            _with_number(recipe, posed, lambda one: _fits(machine, one, data, source, test is not None)),
+            _with_number(recipe, posed, machine, needed),
         )
         names = recipe.settings.searched
-        if names and any(step.name.startswith("search") for step in passes):
+        untried = replace(recipe, settings=replace(recipe.settings, searched=()))
+        if names and needed(untried) <= machine.memory_limit:
             advice += f", or give {' and '.join(names)}, so that nothing is tried"
     if choosing:
         driver = machine.driver_base_bytes + COMPILING_BYTES + choosing
@@ -268,32 +273,39 @@ def _importance_plan(
     return plan if fits else None
 
 
-def _fits(
-    machine: Machine, recipe: Recipe, data: TrainingData, source: AbstractSource, has_test: bool
-) -> bool:
+def _needed(
+    machine: Machine, recipe: Recipe, data: TrainingData, source: AbstractSource, *, has_test: bool
+) -> int:
+    """Return the memory of the largest process of another recipe in bytes."""
     posed = recipe.pose(data, has_test=has_test)
     solver = recipe.searched(posed)
     outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]
     extent = Extent.of(recipe.as_read(data, source), "planned")
     plans, used = fitted(outlines, {outline.step.split: extent for outline in outlines}, machine)
-    return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
+    return needed_bytes(plans, used)
 
 
-def _with_number(recipe: Recipe, posed: Posed, fits: Callable[[Recipe], bool]) -> str:
-    """Return advice that makes the run fit, with the largest number that does if it is an option with one."""
+def _with_number(recipe: Recipe, posed: Posed, machine: Machine, needed: Callable[[Recipe], int]) -> str:
+    """Return advice that makes the run fit, with the largest number that does if it is an option with one.
+
+    If no number does, the advice is what a process needs with any.
+    """
     hint = recipe.memory_hint(posed.solver)
     named = _NUMBER.search(hint)
     if named is None or named[1] not in recipe.settings.given:
         return hint
 
-    def is_too_large(size: int) -> bool:
-        return not fits(recipe.with_value(named[1], size))
+    def bytes_of(size: int) -> int:
+        return needed(recipe.with_value(named[1], size))
 
-    given = recipe.settings.given[named[1]] or _DEFAULT_SIZE
+    assert machine.memory_limit is not None, "the run does not fit"
+    given = recipe.settings.given[named[1]]
     # random features can come in pairs
-    sizes = range(2, given, 2)
-    found = bisect_left(sizes, True, key=is_too_large)
-    return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", hint) if found else hint
+    sizes = range(2, given if isinstance(given, int) else _DEFAULT_SIZE, 2)
+    found = bisect_left(sizes, machine.memory_limit + 1, key=bytes_of)
+    if not found:
+        return f"a process needs at least {in_bytes(bytes_of(2))} with any {named[1]}"
+    return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", hint)
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from distkern.data.options import Impute, ShardOptions, Task
 from distkern.data.scaling import ScalingKind
 from distkern.data.store.places import Location, URLPlace
 from distkern.engine.dask.arrays import partitions
+from distkern.runs.given import refuse_path
 
 _MOST_ROWS = 65_536
 
@@ -124,6 +125,7 @@ def write_dataset(
     if isinstance(X, str | os.PathLike) or not isinstance(path, str | os.PathLike | URLPlace):
         hint = "give write_dataset(X, y, path)"
         raise InputError("the arguments are in another order", where="write_dataset", hint=hint)
+    refuse_path(X)
     options = ShardOptions(
         impute=impute,
         categorical=categorical or {},

@@ -259,7 +259,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
             return f"set a smaller step_size ({hint})" if hasattr(self, "step_size") else "set a larger nu"
         if trouble is Trouble.UNFINISHED:
             return f"set more stages than {getattr(self, 'stages', 1)}"
-        return "set class_weight='balanced', scale the features, or choose another gamma"
+        return "give --set class_weight=balanced, scale the features, or choose another gamma"
 
     @abstractmethod
     def state_type(self) -> type[State]:

@@ -442,7 +442,7 @@ class Cells(AbstractSolver[CellsState]):
 
     def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
-            return "set class_weight='balanced', scale the features, or choose another gamma or C"
+            return "give --set class_weight=balanced, scale the features, or choose another gamma or C"
         return f"set a smaller C ({self.step_hint()})"
 
     def state_type(self) -> type[CellsState]:

@@ -126,8 +126,8 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
             steps = f", or a smaller step_size ({self.step_hint()})" if hasattr(self, "step_size") else ""
             return f"set a smaller lam than {self.lam:g}, a smaller gamma, more n_landmarks{steps}"
         return (
-            f"set a larger lam than {self.lam:g}, class_weight='balanced' or another gamma, or use SVRG, "
-            "which follows the exact gradient"
+            f"set a larger lam than {self.lam:g}, give --set class_weight=balanced or another gamma, or use "
+            "SVRG, which follows the exact gradient"
         )
 
     # -- passes

@@ -335,7 +335,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
         if trouble is Trouble.IDLE:
             return (
                 f"scale the features (distkern shard --scale standard), set a smaller lam than {self.lam:g}, "
-                "class_weight='balanced' or features='random'"
+                "or give --set class_weight=balanced or --set features=random"
             )
         return (
             f"scale the features (distkern shard --scale standard), set a larger lam than {self.lam:g}, or "

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import re
 from dataclasses import asdict
 
@@ -105,11 +106,15 @@ def test_a_resumed_run_says_what_was_chosen_before(tmp_path, capsys, monkeypatch
 
 
 def test_the_advice_of_a_plan_is_taken_by_the_next_one(tmp_path, capsys):
-    X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
+    """It was ever smaller cells, below what any need."""
+    X = np.random.default_rng(0).normal(size=(2400, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
-    plan = ["plan", "--data", str(tmp_path / "d.zarr"), "--memory-limit", "100MiB", "--set", "search=none"]
-    assert main(plan) == 2
+    plan = ["plan", "--data", str(tmp_path / "d.zarr"), "--algorithm", "cells", "--memory-limit"]
+    assert main([*plan, "100MiB"]) == 2
+    told = capsys.readouterr().err
+    assert "max_cell_rows=" not in told
+    least = float(re.search(r"a process needs at least ([\d.]+) MiB with any max_cell_rows", told)[1])
+    limit = f"{math.ceil(least) + 1}MiB"
+    assert main([*plan, limit]) == 2
     advice = re.search(r"smaller cells \((.*?)\)", capsys.readouterr().err)
-    # which may still be too much, but says what to set next
-    assert main([*plan, *advice[1].split()]) == 2
-    assert "does not fit the memory limit" in capsys.readouterr().err
+    assert main([*plan, limit, *advice[1].split()]) == 0

@@ -98,3 +98,11 @@ def test_the_driver_of_the_demo_takes_less_memory_than_the_data(tmp_path):
     peaks = [json.loads(line)["driver_peak_rss_bytes"] for line in lines]
     assert len(peaks) == 3
     assert 2**27 < max(peaks) < 0.9 * rows * 64 * 4
+
+
+def test_a_limit_that_is_too_low_is_answered_by_options_of_the_demo(tmp_path, capsys):
+    out = ["--rows", "3000", "--out", str(tmp_path / "out")]
+    assert main(["demo", "--memory-limit", "10MiB", *out]) == 2
+    told = capsys.readouterr().err
+    assert "use --memory-limit" in told
+    assert "--set" not in told

@@ -29,12 +29,23 @@ MISTAKES = [
     ),
     ("train --data d.zarr --sep ; --out m", "distkern shard FILE --delimiter ... --out D.zarr"),
     ("train --data d.zarr --algorithm svm --out m", "did you mean 'cells'?"),
-    ("train --data d.zarr --algorithm newton --set n_estimators=9 --out m", "use one of class_weight, "),
+    ("train --data d.zarr --algorithm newton --set n_estimators=9 --out m", "it belongs to trees"),
+    (
+        "train --data d.zarr --set learning_rate=0.1 --out m",
+        "step sizes are found by themselves; leave it out",
+    ),
+    ("train --data d.zarr --algorithm dsg --set learning_rate=0.1 --out m", "did you mean 'step_size'?"),
+    ("train --data d.zarr --num-leaves 31 --out m", "no such option; it belongs to trees; leave it out"),
+    ("train job.toml --out m", "job.toml: unknown key 'n_jobs'; did you mean 'workers'?"),
+    ("shard rows.csv --random-state 1 --out d.zarr", "--random-state: no such option; write --seed N"),
+    ("shard rows.csv --time-column t --out d.zarr", "--test LATER.csv"),
     (
         "train --data d.zarr --algorithm newton --set n_landmarks=64,nu=1 --out m",
         "has several values; write --set",
     ),
     ("tune --data d.zarr --algorithm newton --set nu=1e-9,1e-3 --out m", "of a job file for `distkern tune`"),
+    ("predict m rows.csv --out p.csv --probabilities", "no such option; write --proba"),
+    ("train --data d.zarr --metric auc --out m", "`distkern tune` reads metric, method"),
     ("predict m rows.csv", "Missing option '--out'; write --out P"),
     ("evaluate m", "Missing option '--data'; write --data"),
     ("status ./m", "'./m' is a path, and a job has an id"),
@@ -54,6 +65,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pandas.DataFrame({"age": range(40), "town": ["a", "b"] * 20, "outcome": 1.5})
     frame.assign(y=["yes", "no"] * 20).to_csv("rows.csv", index=False)
+    (tmp_path / "job.toml").write_text('data = "d.zarr"\nn_jobs = 2\n')
     NewtonClassifier(n_landmarks=4, random_state=0).fit(frame[["age"]], ["u", "v"] * 20).save("m")
 
 

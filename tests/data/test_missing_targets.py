@@ -8,7 +8,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.cli.shard import _like
-from distkern.core.errors import InputError
+from distkern.core.errors import InputError, Problems
 from distkern.data.ingest import check, shard
 
 X = np.arange(8.0)
@@ -149,3 +149,21 @@ def test_where_no_target_can_be_missing_the_option_is_refused(
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert main(["shard", name, "--drop-missing-target", "--out", "d.zarr", *more]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_each_problem_of_a_column_is_counted_once(tmp_path):
+    """A wrong target stood for missing ones and was counted with them; every other wrong word was a line."""
+    rows = "".join(f"{at},{at}.5\n" for at in range(20))
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    for file, wrong in zip(files, ("7", "bad", "worse"), strict=True):
+        missing = "" if wrong == "7" else "1,\n2,\n"
+        file.write_text(f"x,y\n{wrong},{wrong}\n{missing}{rows}", encoding="utf-8")
+    with pytest.raises(Problems) as caught:
+        shard(files, tmp_path / "d.zarr", task="regression", target="y")
+    found = [str(error).partition("b.csv, ")[2].partition(";")[0] for error in caught.value.errors]
+    assert sorted(found) == [
+        "row 1 (line 2), column 'x': 'bad' is not a number, as other values of the column are "
+        "(and 1 more row)",
+        "row 1 (line 2), column 'y': 'bad' is not a number (and 1 more row)",
+        "row 2 (line 3), column 'y': the target is missing (and 3 more rows)",
+    ]

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from dataclasses import dataclass
 
 import numpy as np
@@ -157,3 +158,13 @@ def test_edited_keys_are_refused_or_change_nothing(make, tmp_path):
                 except Exception as error:
                     raise AssertionError(f"{file.name}: {path} = {wrong!r}") from error
         file.write_text(whole)
+
+
+def test_a_model_without_its_arrays_is_incomplete(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    CSVRGClassifier(n_landmarks=4, stages=1, lam=1.0, gamma=1.0, random_state=0).fit(X, X[:, 0] > 0).save(
+        tmp_path / "m"
+    )
+    shutil.rmtree(tmp_path / "m" / "arrays")
+    with pytest.raises(InputError, match="the model is incomplete: train it again, or restore the folder"):
+        load_model(tmp_path / "m")

@@ -18,7 +18,13 @@ def fitted():
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
-        (lambda: dk.NewtonClassifier(n_estimators=9), ["'n_estimators'; use one of class_weight, "]),
+        (lambda: dk.NewtonClassifier(n_estimators=9), ["'n_estimators'; it belongs to trees; leave it out"]),
+        (lambda: dk.KernelClassifier(num_leaves=31), ["'num_leaves'; it belongs to trees"]),
+        (
+            lambda: dk.KernelClassifier(settings={"learning_rate": 1}).fit(X, Y),
+            ["settings: unknown hyperparameter 'learning_rate'; step sizes are found by themselves"],
+        ),
+        (lambda: dk.KernelClassifier(settings={"C": "abc"}).fit(X, Y), ["C must be a number", "got 'abc'"]),
         (lambda: dk.RandomFeatures(n_components=9), ["'n_components'; did you mean 'n_features'?"]),
         (lambda: dk.RandomFeatures(sigma=9), ["'sigma'; did you mean 'gamma'?"]),
         (lambda: dk.NewtonRegressor(quantiles=[0.5]), ["'quantiles'; it belongs to dsg"]),

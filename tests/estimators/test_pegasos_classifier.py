@@ -23,19 +23,20 @@ def small(kind="linear", **parameters):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "knob"),
+    ("parameters", "limit", "knob"),
     [
-        ({}, "features=random"),
-        ({"features": "random", "n_features": 2**20}, "n_features="),
-        ({"features": "landmarks", "n_landmarks": 1000}, "n_landmarks="),
+        ({}, 64, "features=random"),
+        ({"features": "random", "n_features": 2**20}, 400, "--set n_features="),
+        ({"features": "landmarks", "n_landmarks": 1000}, 350, "--set n_landmarks="),
+        ({"features": "landmarks", "n_landmarks": 1}, 64, "a process needs at least"),
     ],
 )
-def test_what_does_not_fit_is_said_with_the_knob(parameters, knob, stored_topics):
+def test_what_does_not_fit_is_said_with_the_knob(parameters, limit, knob, stored_topics):
     planned = plan(
         PegasosClassifier(**parameters),
         stored_topics["sparse"].train,
         scheduler="synchronous",
-        memory_limit=2**26,
+        memory_limit=limit * 2**20,
     )
     assert not planned.fits
     assert knob in planned.advice

@@ -1,5 +1,6 @@
 """Frames as Python users give them: roles of columns, the target still among them, records."""
 
+import dask.array
 import dask.dataframe
 import numpy as np
 import pandas
@@ -113,3 +114,47 @@ def test_wrong_roles_are_refused_in_words_of_python(given, message):
 def test_arrays_have_no_columns_by_name():
     with pytest.raises(InputError, match="id: only frames have columns by name"):
         model().fit(FRAME[["age"]].to_numpy(), Y, id="age")
+
+
+LAZY = (
+    dask.dataframe.from_pandas(FRAME, npartitions=2),
+    dask.dataframe.from_pandas(pandas.Series(Y), npartitions=2),
+)
+
+
+@pytest.mark.parametrize("of_texts", [False, True])
+def test_frames_without_rows_or_columns_are_refused(tmp_path, of_texts):
+    names = ["age", "notes"] if of_texts else ["age", "zip"]
+    labels = pandas.Series(np.where(Y, "yes", "no"))
+    for frame, y in ((FRAME, labels), LAZY):
+        with pytest.raises(InputError, match="X has no columns; give at least one column"):
+            model().fit(frame[[]], y)
+        with pytest.raises(InputError, match="X has no columns; give at least one column"):
+            dk.write_dataset(frame[[]], y, tmp_path / "d.zarr")
+        nobody = frame["age"] > 1e9
+        with pytest.raises(ValueError, match=r"no rows|0 sample"):
+            model().fit(frame[names][nobody], y[nobody])
+    with pytest.raises(InputError, match="X: no column is left; drop fewer columns"):
+        dk.write_dataset(FRAME[["age"]], Y, tmp_path / "d.zarr", drop=["age"])
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "Dask array", "Dask frame"])
+def test_numbers_that_are_a_quantity_are_refused_as_labels(kind):
+    X, y = {
+        "array": (FRAME[["age"]].to_numpy(), np.arange(240)),
+        "frame": (FRAME[["age", "notes"]], np.arange(240)),
+        "Dask array": (LAZY[0][["age"]].to_dask_array(lengths=True), dask.array.arange(240, chunks=120)),
+        "Dask frame": (LAZY[0][["age", "notes"]], dask.array.arange(240, chunks=120)),
+    }[kind]
+    message = "^y.*: 240 different numbers as labels of 240 training rows; use {}Regressor, or another y"
+    with pytest.raises(InputError, match=message.format("Newton")):
+        model().fit(X, y)
+    with pytest.raises(InputError, match=message.format("Kernel")):
+        dk.CSVRGClassifier().fit(X, y)
+
+
+def test_labels_that_are_ids_are_warned_of():
+    with pytest.warns(
+        UserWarning, match="y has 40 classes for 40 rows; use a regressor if y is a quantity, or another y"
+    ):
+        model().fit(FRAME[["age"]][:40], FRAME["customer"][:40])

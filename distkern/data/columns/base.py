@@ -137,7 +137,7 @@ class AbstractColumn(ABC):
         if rows.size:
             word = words[indices[rows[0]]] or ""
             is_odd = 2 * len(parsed.wrong) < len(words)
-            hint = parsed.hint or cls._hint(words[parsed.wrong[0]], reading, is_odd=is_odd)
+            hint = parsed.hint or cls._hint(word, reading, is_odd=is_odd)
             what = parsed.what.format(repr(word[:60]))
             refuse(InputError(what, where=place(int(rows[0])), hint=hint), rows.size)
         # index -1, for null, selects the last

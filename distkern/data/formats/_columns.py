@@ -421,8 +421,11 @@ class TableRows:
             self._options.refuse(str(self._columns.target_name), error, int(missing.sum()))
             if missing.all():
                 return np.full(len(missing), "", dtype=object) if self._is_label else np.zeros(len(missing))
-            known = np.where(missing, missing.argmin(), np.arange(len(missing)))
-            column = column.take(pa.array(known))
+            # the values of the other rows alone: a wrong one must not be counted for missing ones too
+            known = np.flatnonzero(~missing)
+            others = column.take(pa.array(known)), missing[:0]
+            found = self._targets(*others, lambda row: place(int(known[row])), first_row)
+            return np.asarray(found[np.maximum(np.cumsum(~missing) - 1, 0)])
         return (
             self._labels(column, place, first_row) if self._is_label else self._target_numbers(column, place)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +26,8 @@ from distkern.data.columns._reading import (
 )
 from distkern.data.columns.text import names_of_values
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
 
 class Refusals:
     """Problems of the columns of tables: raised at once, or collected and reported together.
@@ -38,9 +41,9 @@ class Refusals:
     def __init__(self) -> None:
         self.collects = False
         self.problems: dict[str, InputError] = {}
-        # by column and hint: one remedy, one problem
-        self._found: dict[tuple[str, str | None], InputError] = {}
-        self._n_refused: dict[tuple[str, str | None], int] = {}
+        # by column and hint without its examples: one remedy, one problem
+        self._found: dict[tuple[str, str], InputError] = {}
+        self._n_refused: dict[tuple[str, str], int] = {}
 
     def refuse(self, key: str, error: InputError, count: int = 1) -> None:
         """Raise a problem of ``count`` rows of a column (0: not of single rows), or collect it for
@@ -49,8 +52,9 @@ class Refusals:
         if not self.collects:
             raise error
         self.problems.setdefault(key, error)
-        self._found.setdefault((key, error.hint), error)
-        self._n_refused[key, error.hint] = self._n_refused.get((key, error.hint), 0) + count
+        problem = key, _QUOTED.sub("", error.hint or "")
+        self._found.setdefault(problem, error)
+        self._n_refused[problem] = self._n_refused.get(problem, 0) + count
 
     def raise_problems(self) -> None:
         """Raise all collected problems at once, each at its first row with the number of further rows."""

@@ -326,6 +326,16 @@ def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[N
         raise
 
 
+def make_folder(folder: Place, target: Place) -> None:
+    """Create a folder to write ``target``; :class:`InputError` if it cannot be created."""
+    try:
+        with explain_errors(target):
+            folder.mkdir(parents=True, exist_ok=True)
+    except FileNotFoundError as error:
+        # file systems without new folders, such as /proc, raise this
+        raise InputError("cannot be written", where=str(target), hint="choose another place") from error
+
+
 def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
     """Return the error for a full disk, with the needed (if known) and the free space."""
     if isinstance(target, URLPlace):
