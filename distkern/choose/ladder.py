@@ -53,8 +53,6 @@ _FEWER_CENTRES, _FLAT = 3, 0.003
 #: rows near an anchor, and anchors, that show whether rows have neighbours which a sample lacks; factors of
 #: the width and ridges of the narrow machines that use them
 _NEAR_ROWS, _NEAR_ANCHORS, _NARROW_WIDTHS, _NARROW_RIDGES = 1500, 8, (1 / 3, 0.1), (0.3,)
-#: settings become finalists up to this multiple of the least loss of their rung
-_NEAR = 1.1
 #: exact finalists train on more rows up to this multiple of the rival's loss
 _FAR = 1.3
 #: held-out rows that suffice for the rungs, and most folds that provide them
@@ -192,14 +190,14 @@ def climb(
     near = [] if ladder.is_dense else [fold.held_out for fold in exact_folds]
     inexact, on_near = ladder.retrained(candidate, near) if kinds or trained is None else trained
     expected = _on_all_rows(candidate, inexact, n_rows)
-    least_gain = _LEAST_GAIN * math.sqrt(_oversampling(rows))
+    least_gain = _LEAST_GAIN * math.sqrt(rows.oversampling)
     at_step("exact finalists", 4, 5)
     finalist: TriedMachine | None = None
     wins = False
     if exact_folds:
         search = finalists.search_folds(exact_folds)
         rival = candidate if ladder.is_dense else _joined(on_near[: len(search)])
-        settings = _exact_settings(kinds, is_dense=ladder.is_dense)
+        settings = rungs.exact_settings(kinds, is_dense=ladder.is_dense)
         found = finalist = finalists.exact(search, settings, exact_rows, solve, rival)
         if found.score < _FAR * rival.score:
             finalist = finalists.exact_on(exact_folds, found, cell_rows, solve)
@@ -295,7 +293,7 @@ class _Ladder:
         are nearly separable.
         """
         kernels = best_of_each(tried, lambda result: result.kernel.name)
-        limit = _NEAR * min(linear.score, kernels[0].score)
+        limit = rungs.NEAR * min(linear.score, kernels[0].score)
         candidates = [self.delivered(linear)] if linear.score <= limit else []
         if kernels[0].score > limit:
             return candidates, False
@@ -432,7 +430,7 @@ def choose_exact(
     folds = ladder.exact_folds(kinds[0]) or ladder.folds
     found = finalists.exact(
         finalists.search_folds(folds),
-        _exact_settings(kinds, is_dense=ladder.is_dense),
+        rungs.exact_settings(kinds, is_dense=ladder.is_dense),
         exact_rows,
         solve,
         is_wide=is_wide,
@@ -457,17 +455,6 @@ def _joined(tried: Sequence[TriedMachine]) -> TriedMachine:
 
 def _same_features(first: TriedMachine, second: TriedMachine) -> bool:
     return (first.setting.map, first.setting.kernel) == (second.setting.map, second.setting.kernel)
-
-
-def _exact_settings(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
-    """Return the settings that may become finalists: the best two kinds, and the best of each kernel.
-
-    Settings far from the best are dropped, except the best of each kernel where cells are denser than the
-    sample: a kernel that is poor on few rows may be the best there.
-    """
-    near = [kind for kind in kinds if kind.score <= _NEAR * kinds[0].score]
-    of_kernels = best_of_each(near if is_dense else kinds, lambda kind: kind.kernel.name)
-    return list(dict.fromkeys(kind.setting for kind in [*near[: rungs.BEST_MAPS], *of_kernels]))
 
 
 def _loss_of_constants(folds: Sequence[Fold]) -> float:
@@ -496,15 +483,3 @@ def _is_worth(
 ) -> bool:
     """Whether the costlier machine is better by ``n_errors`` standard errors and this share of the loss."""
     return is_better(costly, cheap, n_errors) and costly.score < (1.0 - least_gain) * cheap.score
-
-
-def _oversampling(rows: SampleRows) -> float:
-    """Return the largest ratio of a class's share of the sample to its share of all rows, at least 1.
-
-    Rows of an oversampled class weigh less than the mean, which is 1.
-    """
-    if rows.codes is None:
-        return 1.0
-    counts = np.bincount(rows.codes)
-    sums = np.bincount(rows.codes, weights=rows.weights)
-    return max(1.0, float(np.max(counts[counts > 0] / sums[counts > 0])))

@@ -98,6 +98,18 @@ class SampleRows:
     def n_rows(self) -> int:
         return len(self.features)
 
+    @property
+    def oversampling(self) -> float:
+        """The largest ratio of a class's share of the sample to its share of all rows, at least 1.
+
+        Rows of an oversampled class weigh less than the mean, which is 1.
+        """
+        if self.codes is None:
+            return 1.0
+        counts = np.bincount(self.codes)
+        sums = np.bincount(self.codes, weights=self.weights)
+        return max(1.0, float(np.max(counts[counts > 0] / sums[counts > 0])))
+
     def losses(self, values: Array, n_rows: Sequence[int] = ()) -> Array:
         """Return the log loss or squared error of each row or group, for predictions (n, k).
 

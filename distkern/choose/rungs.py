@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.choose.choice import best, best_of_each, not_worse
-from distkern.choose.folds import RIDGES, Fold, TriedMachine, joined
+from distkern.choose.folds import RIDGES, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.core.types import Floats
 from distkern.maths.maps.interactions import MOST_COLUMNS
@@ -35,6 +35,8 @@ _FULL_COLUMNS, DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
 WIDTHS = (3.0, 1.0, 1 / 3)
 #: maps tried with all kernels and widths, and maps tried with two kernels
 BEST_MAPS, _LEADING_MAPS = 2, 4
+#: settings become finalists up to this multiple of the least loss of their rung
+NEAR = 1.1
 #: training rows on which all maps are tried
 _FEW_ROWS = 1000
 
@@ -174,6 +176,17 @@ def _of_every_metric(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> 
 def best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
     """Return the best setting of each map and kernel, best first."""
     return best_of_each(tried, lambda result: (result.setting.map, result.kernel.name))
+
+
+def exact_settings(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
+    """Return the settings that may become finalists: the best two kinds, and the best of each kernel.
+
+    Settings far from the best are dropped, except the best of each kernel where cells are denser than the
+    sample: a kernel that is poor on few rows may be the best there.
+    """
+    near = [kind for kind in kinds if kind.score <= NEAR * kinds[0].score]
+    of_kernels = best_of_each(near if is_dense else kinds, lambda kind: kind.kernel.name)
+    return list(dict.fromkeys(kind.setting for kind in [*near[:BEST_MAPS], *of_kernels]))
 
 
 def leaders(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> list[TriedMachine]:

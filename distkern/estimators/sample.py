@@ -201,7 +201,7 @@ def neighbourhoods(
 def _are_drawn(
     is_new: NDArray[np.bool_], keys: Keys, codes: NDArray[np.intp] | None, seed: int
 ) -> NDArray[np.bool_]:
-    """Draw so many rows that those that are also new are 15 % of the rows of each class, or all new ones.
+    """Draw rows, of which the new ones are 15 % of the rows of each class, or all new ones if they are fewer.
 
     A sample takes more rows of rare classes, so that fewer of them are new.
     """
