@@ -312,7 +312,7 @@ class LabelEncoder:
 
 
 def refuse_many_numbers(labels: Sequence[Any], n_rows: int, where: str) -> None:
-    """Refuse numbers as labels of ``n_rows`` rows if so many differ that they are probably a quantity."""
+    """Refuse many different numbers as labels of ``n_rows`` rows: they are probably a quantity."""
     if len(labels) > max(_MANY_VALUES, _MANY_SHARE * n_rows) and not isinstance(labels[0], str):
         what = f"{len(labels):,} different numbers as labels of {n_rows:,} training rows"
         raise InputError(what, where=where, hint=_REGRESSION)

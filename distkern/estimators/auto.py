@@ -112,18 +112,16 @@ class ChoosingRecipe(Recipe):
         """Refuse settings that no candidate has; :meth:`chosen_for` refuses the others."""
         algorithm = self.settings.value("algorithm")
         names = CHOOSABLE if algorithm == AUTO else (algorithm,)
-        known: dict[str, list[Parameter]] = {}
-        for one in names:
-            for name, parameter in self.kind_of(one).hyperparameters.items():
-                known.setdefault(name, []).append(parameter)
+        kinds = [self.kind_of(one).hyperparameters for one in names]
+        known = {name for one in kinds for name in one}
         for name, value in (self.settings.value("settings") or {}).items():
             if name not in known:
                 error = unknown_name("hyperparameter", str(name), known)
-                # only some choosable algorithms may have the counterpart
                 hint = (foreign(name, ()) if algorithm == AUTO else None) or error.hint
                 raise InputError(error.what, where="settings", hint=hint)
-            if not any(kind.accepts(value) for parameter in known[name] for kind in parameter.kinds):
-                known[name][0].clean(name, value)
+            having = [one[name] for one in kinds if name in one]
+            if not any(kind.accepts(value) for one in having for kind in one.kinds):
+                having[0].clean(name, value)
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
         """Return the recipe of the algorithm that suits the rows, with a record of this choice."""
