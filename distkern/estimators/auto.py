@@ -254,7 +254,7 @@ class ChoosingRecipe(Recipe):
         # keep columns that are scaled or sparse
         keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         result = arena.climb(MapChoice("none") if keeps else STANDARD)
-        compared = (self._constant(data, sample), *result.compared(sample.variance))
+        compared = (sample.constant(data.class_totals), *result.compared(sample.variance))
         because = reason(compared, self._unit)
         inexact, expected = self._settings(result.inexact.setting, data), None
         if result.chosen.setting.kind == "exact":
@@ -264,13 +264,6 @@ class ChoosingRecipe(Recipe):
         if source.n_rows <= SCORED_UP_TO * sample.rows.n_rows:
             expected = sample.variance * result.expected.score, sample.variance * result.expected.error
         return Candidate("newton", inexact, because, compared, expected=expected)
-
-    def _constant(self, data: TrainingData, sample: FoldedSample) -> Compared:
-        """Return the best constant prediction with its loss."""
-        if self.task == "regression":
-            return Compared("the mean", sample.variance)
-        shares = data.class_totals[data.class_totals > 0] / data.class_totals.sum()
-        return Compared("the class shares", float(-(shares * np.log(shares)).sum()))
 
     def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes
@@ -330,7 +323,7 @@ class ChoosingRecipe(Recipe):
             tried.append(self._with_nu(candidate, sample))
         chosen = tried[0] if len(tried) == 1 or not is_better(tried[1], tried[0]) else tried[1]
         compared = (
-            self._constant(data, sample),
+            sample.constant(data.class_totals),
             *(
                 Compared(result.setting.description, sample.variance * result.score, chosen=result is chosen)
                 for result in tried

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.core.choices import Compared
 from distkern.core.held_out import Keys, Sides, are_independent, keys_of, places_of
 from distkern.core.rng import Purpose, stream
 from distkern.core.scores import by_group, log_losses, row_log_losses
@@ -100,6 +101,13 @@ class FoldedSample:
         """The variance of real targets, which is the unit of their losses; 1 for classes."""
         is_real = self.classes is None
         return float(np.var(np.asarray(self.rows.targets, np.float64))) or 1.0 if is_real else 1.0
+
+    def constant(self, class_totals: NDArray[np.float64]) -> Compared:
+        """Return the best constant prediction with its loss; ``class_totals`` are the weights of classes."""
+        if self.classes is None:
+            return Compared("the mean", self.variance)
+        shares = class_totals[class_totals > 0] / class_totals.sum()
+        return Compared("the class shares", float(-(shares * np.log(shares)).sum()))
 
     @property
     def tells(self) -> bool:

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import distkern
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
 from distkern.choose.folds import MachineSetting, TriedMachine
-from distkern.choose.ladder import _is_worth, _oversampling
+from distkern.choose.ladder import _is_worth
 from distkern.choose.machines import Kernel, SampleRows
 from distkern.cli.main import main
 from distkern.core import processes
@@ -525,9 +525,9 @@ def test_an_oversampled_class_raises_the_gain_required_of_exact_machines():
     """Cells have fewer rows of a rare class than the sample, so a small gain there is not enough."""
     weights = np.r_[np.full(50, 0.05), np.full(50, 1.95)]
     rows = SampleRows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
-    assert _oversampling(rows) == pytest.approx(20.0)
-    assert _oversampling(replace(rows, weights=np.ones(100))) == 1.0
-    assert _oversampling(replace(rows, codes=None)) == 1.0
+    assert rows.oversampling == pytest.approx(20.0)
+    assert replace(rows, weights=np.ones(100)).oversampling == 1.0
+    assert replace(rows, codes=None).oversampling == 1.0
     losses = np.random.default_rng(0).random(100)
     exact, few = (TriedMachine(None, losses * factor) for factor in (0.97, 1.0))
     assert _is_worth(exact, few)
