@@ -54,6 +54,8 @@ def _mismatch(missing: list[str], unknown: list[str], where: str, owner: str) ->
     parts += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
     what = f"the columns differ from those of {owner}: {' and '.join(parts) or 'a name occurs twice'}"
     hint = "leave out unknown columns" if unknown else "add the missing columns"
+    if unknown and where == "X":
+        hint += ": X[[*model.feature_names_in_]]"
     if missing and unknown:
         close = difflib.get_close_matches(unknown[0], missing, n=1)
         hint = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"

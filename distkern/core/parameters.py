@@ -375,7 +375,7 @@ def parse_bytes(text: str) -> int:
     if size < 1:
         raise invalid_value(None, text, "a size such as '512MiB' or '2GB'")
     if not unit and size < _LEAST:
-        raise InputError(f"must have a unit, got {text!r}", hint=f"write for instance {text}GiB")
+        raise InputError(f"must have a unit, got {text}", hint=f"write for instance {text}MiB")
     return size
 
 

@@ -162,6 +162,9 @@ def in_python(function: Callable[Parameters, Result]) -> Callable[Parameters, Re
             unknown = _UNEXPECTED.search(str(error))
             if error.__traceback__ is None or error.__traceback__.tb_next is not None or unknown is None:
                 raise
-            raise TypeError(f"{error}{_instead(unknown[1], function, args)}") from None
+            # the user's class, not the one that defines the method
+            owner, is_method, _ = function.__qualname__.partition(".")
+            what = str(error).replace(owner, type(args[0]).__name__) if is_method and args else str(error)
+            raise TypeError(f"{what}{_instead(unknown[1], function, args)}") from None
 
     return wrapped

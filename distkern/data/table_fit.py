@@ -16,7 +16,7 @@ from distkern.core.held_out import Keys, are_independent, keys_of, row_keys
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Block, Floats
 from distkern.data.columns import AbstractColumn
-from distkern.data.columns._reading import OPTIONS, Fitting
+from distkern.data.columns._reading import Fitting
 from distkern.data.columns._target_means import FOLDS, AbstractMeansColumn, TargetSums
 from distkern.data.columns.base import DroppedColumn
 from distkern.data.columns.category import MAX_LEVELS, CategoryColumn, LevelFacts
@@ -287,8 +287,6 @@ class TableFit:
         if reading.overflows:
             why = f"is left out: it has more than {MAX_LEVELS:,} different texts"
             keeps = f"--drop {quoted} leaves it out from the start"
-        if reading.notation.remedies is not OPTIONS:
-            return why
         return f"{why} (--text {quoted} uses its words, --id {quoted} makes it the row id, {keeps})"
 
     @property

@@ -37,7 +37,7 @@ def test_wrong_sizes_are_refused(text):
 
 
 def test_a_number_without_a_unit_is_not_taken_for_a_few_bytes():
-    with pytest.raises(InputError, match="must have a unit, got '2'; write for instance 2GiB"):
+    with pytest.raises(InputError, match="must have a unit, got 2; write for instance 2MiB"):
         parse_bytes("2")
 
 

@@ -101,7 +101,7 @@ def test_mistakes_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"memory_limit": 2}, "must have a unit, got '2'; write for instance 2GiB"),
+        ({"memory_limit": 2}, "must have a unit, got 2; write for instance 2MiB"),
         ({"memory_limit": "lots"}, "memory_limit must be a size such as '512MiB' or '2GB', got 'lots'"),
         ({"scoring": "auc", "metric": "auc"}, "scoring is given together with metric"),
         ({"scoring": len}, "scoring is a builtin.*; give the name"),
