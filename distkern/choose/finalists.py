@@ -101,7 +101,7 @@ def with_fewer_centres(
     found = smoothest(tried.values())
     place = next(position for position, result in tried.items() if result is found)
     if {place - 1, place + 1} <= tried.keys():
-        found = at(place + vertex(*(tried[place + step].score for step in (-1, 0, 1))))
+        found = best([found, at(place + vertex(*(tried[place + step].score for step in (-1, 0, 1))))])
     if n_few >= n_functions:
         return found, found
     few = [_losses(path.over_first(n_few), held_out, found.setting.ridge) for path, held_out in paths]

@@ -356,7 +356,8 @@ class Driver:
             )
 
     def _report(self, problem: Problem, measures: Measures) -> None:
-        self._report_notes([*problem.notes, *summaries(problem.candidates), *measures.notes])
+        tried = summaries(problem.candidates) if problem.candidates else ()
+        self._report_notes([*problem.notes, *tried, *measures.notes])
 
     def _report_notes(self, notes: list[str]) -> None:
         """Emit the notes that are new."""

@@ -176,13 +176,17 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         """
         from distkern.runs.fitting import RunPlace, run
         from distkern.runs.learned import training_rows
-        from distkern.runs.refusals import naming_regressor
 
         recipe = self.recipe()
         recipe.check()
         with ExitStack() as stack:
-            with naming_regressor(recipe.estimator):
+            try:
                 given, executor = training_rows(recipe, X, y, sample_weight, groups, executor, stack, test)
+            except InputError as error:
+                from distkern.runs.refusals import name_regressor
+
+                name_regressor(error, recipe.estimator)
+                raise
             place = RunPlace(executor, **how)
             if memory_limit is not None:
                 from distkern.runs.run import within_limit

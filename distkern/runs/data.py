@@ -267,6 +267,8 @@ def refuse_continuous(labels: NDArray[Any]) -> None:
 
 def check_classes(classes: NDArray[Any], n_rows: int) -> None:
     """Refuse numbers that are probably a quantity, and warn where scikit-learn does."""
+    if len(classes) <= min(_FEW_ROWS, n_rows // 2):
+        return
     refuse_many_numbers(plain_labels(classes), n_rows, "y")
     if n_rows > _FEW_ROWS and 2 * len(classes) > n_rows:
         hint = "use a regressor if y is a quantity, or another y if it holds ids or texts"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,23 +20,18 @@ _INFINITE = "Input X contains infinity"
 _TASK = "give --task regression"
 
 
-@contextmanager
-def naming_regressor(estimator: str) -> Iterator[None]:
-    """Refuse labels that may be a quantity with the regressor to use, as ``fit`` has no task.
+def name_regressor(error: InputError, estimator: str) -> None:
+    """Reword the refusal of labels that may be a quantity: name the regressor to use, as ``fit`` has no task.
 
     Data sets that ``fit`` makes of Dask collections name rows of ``X``, but their labels come from ``y``.
     """
-    try:
-        yield
-    except InputError as error:
-        for one in getattr(error, "errors", (error,)):
-            if one.hint and _TASK in one.hint:
-                regressor = estimator.replace("Classifier", "Regressor")
-                regressor = regressor if regressor in estimators() else "KernelRegressor"
-                one.where = re.sub("^X(?=,)", "y", one.where or "y")
-                one.hint = one.hint.replace(_TASK, f"use {regressor}")
-                one.reword(str)
-        raise
+    for one in getattr(error, "errors", (error,)):
+        if one.hint and _TASK in one.hint:
+            regressor = estimator.replace("Classifier", "Regressor")
+            regressor = regressor if regressor in estimators() else "KernelRegressor"
+            one.where = re.sub("^X(?=,)", "y", one.where or "y")
+            one.hint = one.hint.replace(_TASK, f"use {regressor}")
+            one.reword(str)
 
 
 def refuse_labels(y: NDArray[Any]) -> None:

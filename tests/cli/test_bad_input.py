@@ -14,7 +14,17 @@ from distkern.maths.losses import MARGIN_LOSSES
 
 HERE = ["--scheduler", "synchronous"]
 #: how the lines start that a run says above its error
-BEGUN = ("csvrg: ", "stage ", "    ", "dashboard: ")
+BEGUN = (
+    "csvrg: ",
+    "stage ",
+    "    ",
+    "dashboard: ",
+    "choosing",
+    "algorithm: ",
+    "held-out",
+    "tried: ",
+    "trials ",
+)
 SMALL = ["--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=2"]
 
 

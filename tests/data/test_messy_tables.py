@@ -89,7 +89,9 @@ def test_decimal_commas_of_frames(kind):
         model.fit(X, labels)
     messages = [str(one.message) for one in caught if one.filename == __file__]
     assert "numbers written as texts in X are read with decimal commas" in messages
-    assert "column 'name' is left out: most of its values occur once" in messages
+    assert any(
+        one.startswith("column 'name' is left out: most of its values occur once (") for one in messages
+    )
     assert model.table_.columns[0].fill == pytest.approx(1205.5 / 3)
     asked = frame.assign(x=["1.200,0", "3,50", "2", "401,83333333333333"] * 10)
     np.testing.assert_allclose(model.decision_function(asked), model.decision_function(frame), rtol=1e-5)

@@ -116,7 +116,7 @@ def test_wrong_options_are_refused(given, message):
 @pytest.mark.parametrize("limit", ["64MiB", 64 * 2**20])
 def test_memory_limits_are_texts_or_bytes(limit):
     assert dk.KernelClassifier(memory_limit=limit).value("memory_limit") == 64 * 2**20
-    with pytest.raises(InputError, match="memory_limit must have a unit, got '2'"):
+    with pytest.raises(InputError, match="memory_limit must have a unit, got 2"):
         dk.KernelClassifier(memory_limit=2).fit(X, Y)
     with pytest.raises(InputError, match="does not fit"):
         dk.tune(model(), X, Y, NUS, memory_limit="1MiB")
