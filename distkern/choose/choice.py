@@ -100,17 +100,6 @@ def line_search(at: Callable[[int], Scored], directions: Sequence[int]) -> Score
     return at(position)
 
 
-def vertex(before: float, here: float, after: float) -> float:
-    """Return where the parabola through the scores at -1, 0 and 1 is lowest, within half a step of 0.
-
-    It is 0 if the parabola has no minimum.
-    """
-    curvature = before + after - 2.0 * here
-    if not 0.0 < curvature < np.inf:
-        return 0.0
-    return float(np.clip(0.5 * (before - after) / curvature, -0.5, 0.5))
-
-
 def best_of_each(tried: Iterable[Scored], kind: Callable[[Scored], Hashable]) -> list[Scored]:
     """Return the best setting of each kind, best first."""
     leaders: dict[Hashable, Scored] = {}

@@ -7,7 +7,7 @@ delivered:
 
 * Linear machines and machines over centres use the loss of Newton's method, its number of landmarks and an
   unregularised intercept (:mod:`distkern.choose.likelihoods`). A line search from the ridge of the rung, by
-  factors of 10, finds the ridge; it is then moved to the vertex of a parabola, by a factor of at most 3.
+  factors of 10, finds the ridge.
 * Exact machines use the loss of cells. Line searches find the width and C.
 
 Among settings that tie, the smoothest wins: the one with the largest ridge, then the largest width.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.choice import TIE, best, is_better, line_search, not_worse, ranked, vertex
+from distkern.choose.choice import TIE, best, is_better, line_search, not_worse, ranked
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath
 from distkern.choose.machines import SampleRows, values_over_all_rows
@@ -87,9 +87,9 @@ def with_fewer_centres(
     ]
     n_functions = paths[0][0].n_functions
     size = min(folds[0].train.n_rows, max_rows), n_functions
-    tried: dict[float, TriedMachine] = {}
+    tried: dict[int, TriedMachine] = {}
 
-    def at(position: float) -> TriedMachine:
+    def at(position: int) -> TriedMachine:
         if position not in tried:
             moved = replace(setting, ridge=setting.ridge * _RIDGE_FACTOR**position, size=size)
             losses = np.concatenate([_losses(*path, moved.ridge) for path in paths])
@@ -99,9 +99,6 @@ def with_fewer_centres(
 
     line_search(at, (1, -1))
     found = smoothest(tried.values())
-    place = next(position for position, result in tried.items() if result is found)
-    if {place - 1, place + 1} <= tried.keys():
-        found = best([found, at(place + vertex(*(tried[place + step].score for step in (-1, 0, 1))))])
     if n_few >= n_functions:
         return found, found
     few = [_losses(path.over_first(n_few), held_out, found.setting.ridge) for path, held_out in paths]

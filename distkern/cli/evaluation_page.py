@@ -136,7 +136,6 @@ def worth(
         rows.append([f"this model, {split} rows", *cells, *held(told)])
     if chosen is not None and not rows:
         rows.append(["this model", *held(told)])
-    marked = 0
     if linear is not None and chosen is not None and chosen not in straight:
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
     if measured:
@@ -148,7 +147,7 @@ def worth(
     if chosen is not None:
         header.append(f"{held_out}, held-out training rows")
     # the first split is that of the test rows, if there are any
-    return table(header, rows, "numbers named", chosen=marked) if rows else Html("")
+    return table(header, rows, "numbers named", chosen=0) if rows else Html("")
 
 
 def evaluation_sections(measured: Mapping[str, Evaluation], target: str = "") -> list[Section]:

@@ -80,8 +80,8 @@ def train(
     from distkern.show.terminal import Terminal
 
     with driving(job.model_folder, resume) as guards, Terminal(since=options.began()) as terminal:
-        was_finished = all((job.model_folder / name).exists() for name in ("model.json", "report.html"))
-        listeners: list[Listener] = [*guards, terminal]
+        heard = set[str]()
+        listeners: list[Listener] = [*guards, terminal, lambda event: heard.add(event.kind)]
         _, history = supervised(
             job,
             lambda tried: run_job(
@@ -98,7 +98,7 @@ def train(
     if as_json:
         click.echo(json.dumps({"model": job.out, **history[-1]}))
         return
-    if was_finished:
+    if "command_finished" not in heard:
         click.echo(f"{job.out} is finished already; nothing to do")
         return
     click.echo(memory_line(history, job.memory_limit))

@@ -144,14 +144,16 @@ class Sides:
     def n_sides(self) -> int:
         return len(self.cuts) + 1
 
-    def of(self, keys: Keys) -> NDArray[np.intp]:
-        """Return the side (n_rows,) of each row."""
+    def places_of(self, keys: Keys) -> NDArray[np.float64]:
+        """Return the place (n_rows,) of each row in [0, 1)."""
         if self.keys is None or self.places is None:
             salt = stream(self.seed, Purpose.VALIDATION).integers(0, 2**64, dtype=np.uint64)
-            places = (_mixed(keys ^ salt) >> np.uint64(11)) * 2.0**-53
-        else:
-            places = self.places[np.searchsorted(self.keys, keys)]
-        return np.searchsorted(self.cuts, places, side="right")
+            return np.asarray((_mixed(keys ^ salt) >> np.uint64(11)) * 2.0**-53)
+        return self.places[np.searchsorted(self.keys, keys)]
+
+    def of(self, keys: Keys) -> NDArray[np.intp]:
+        """Return the side (n_rows,) of each row."""
+        return np.searchsorted(self.cuts, self.places_of(keys), side="right")
 
 
 def groups_of(keys: Keys) -> NDArray[np.intp]:

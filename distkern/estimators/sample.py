@@ -216,10 +216,7 @@ def _are_drawn(
     of_class = np.zeros(len(keys), dtype=np.intp) if codes is None else codes
     share_new = np.bincount(of_class, is_new) / np.maximum(np.bincount(of_class), 1)
     shares = _HELD_OUT_NEAR / np.maximum(share_new, _HELD_OUT_NEAR)
-    sides = Sides.of_few((), seed, keys, codes)
-    assert sides.keys is not None
-    assert sides.places is not None
-    return sides.places[np.searchsorted(sides.keys, keys)] < shares[of_class]
+    return Sides.of_few((), seed, keys, codes).places_of(keys) < shares[of_class]
 
 
 def _with_class_shares(held_out: Block, rows: Block) -> Block:

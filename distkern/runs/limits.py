@@ -54,7 +54,7 @@ def check_limit(
         needed = needed_bytes(plans, machine)
         if machine.memory_limit is not None and needed > machine.memory_limit:
             own = machine.memory_limit != given
-            alternative = "use --scheduler local" if own else "leave --memory-limit out"
+            alternative = ", or use --scheduler local" if own else ", or leave --memory-limit out"
             raised = how_raised(needed, machine, given)
             worst = worst_of(plans, machine).name
             advice = advice_on(worst, needed, machine.memory_limit, extent, raised, alternative)
@@ -91,13 +91,12 @@ def how_raised(needed: int, machine: Machine, given: int | None) -> str:
 
 
 def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str) -> str:
-    """Return advice for a pass that does not fit: a higher limit, smaller shards, or an ``alternative``."""
+    """Return advice for a pass that does not fit: a higher limit, smaller shards, or ``alternative``."""
     needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
     if not extent.in_memory and 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
         return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
-    # what a process needs in any case is no alternative
-    return f"{needs}: {raised}{'; ' if alternative.startswith('a process') else ', or '}{alternative}"
+    return f"{needs}: {raised}{alternative}"
 
 
 def worst_of(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:

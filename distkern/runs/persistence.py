@@ -21,7 +21,7 @@ from distkern.data.scaling import Scaling
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
 from distkern.data.store.description import as_read, check_line, fingerprint
 from distkern.data.store.description import described as described_as
-from distkern.data.store.places import Location, Place, absolute, remove_tree
+from distkern.data.store.places import Location, Place, absolute, is_whole, remove_tree
 from distkern.model.parts import DESCRIPTION, FURTHER, OWN, Columns, History, StoredForUpdate
 from distkern.model.settings import AbstractSettings, ChosenBy, Settings, StoredSettings
 from distkern.model.value import FittedModel
@@ -109,6 +109,8 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
+    if not is_whole(folder / "arrays"):
+        raise DESCRIPTION.damaged("the arrays of the model are missing", where)
     # updates read their own arrays; the ranges of the columns are read for their number
     arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=OWN)
     n_ranges = len(np.atleast_1d(arrays.pop(f"{FURTHER}low", np.zeros(0))))

@@ -286,14 +286,14 @@ def _needed(
 
 
 def _with_number(recipe: Recipe, posed: Posed, machine: Machine, needed: Callable[[Recipe], int]) -> str:
-    """Return advice that makes the run fit, with the largest number that does if it is an option with one.
+    """Return advice that makes the run fit as a clause, with the largest number if it is an option with one.
 
-    If no number does, the advice is what a process needs with any.
+    If no number does, it is what a process needs with any.
     """
     hint = recipe.memory_hint(posed.solver)
     named = _NUMBER.search(hint)
     if named is None or named[1] not in recipe.settings.given:
-        return hint
+        return f", or {hint}"
 
     def bytes_of(size: int) -> int:
         return needed(recipe.with_value(named[1], size))
@@ -304,8 +304,8 @@ def _with_number(recipe: Recipe, posed: Posed, machine: Machine, needed: Callabl
     sizes = range(2, given if isinstance(given, int) else _DEFAULT_SIZE, 2)
     found = bisect_left(sizes, machine.memory_limit + 1, key=bytes_of)
     if not found:
-        return f"a process needs at least {in_bytes(bytes_of(2))} with any {named[1]}"
-    return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", hint)
+        return f"; a process needs at least {in_bytes(bytes_of(2))} with any {named[1]}"
+    return ", or " + _NUMBER.sub(rf"--set \1={sizes[found - 1]}", hint)
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from distkern.choose.choice import (
     is_better,
     not_worse,
     rungs_of,
-    vertex,
 )
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.ladder import climb
@@ -30,15 +29,6 @@ from distkern.core.scores import log_losses
 from distkern.maths.kernels.base import Powers
 from distkern.maths.kernels.product import Laplacian
 from distkern.maths.maps.mapping import MapChoice, RowMap
-
-
-def test_the_vertex_of_a_parabola_is_found_within_half_a_step():
-    def scores(lowest):
-        return [1.0 + 0.2 * (place - lowest) ** 2 for place in (-1, 0, 1)]
-
-    assert vertex(*scores(0.3)) == pytest.approx(0.3)
-    assert vertex(*scores(-0.9)) == -0.5
-    assert vertex(1.0, 2.0, 1.0) == vertex(1.0, 1.0, 1.0) == vertex(np.inf, 1.0, 2.0) == 0.0
 
 
 def test_a_third_goes_on_to_three_times_the_rows():

@@ -14,17 +14,9 @@ from distkern.maths.losses import MARGIN_LOSSES
 
 HERE = ["--scheduler", "synchronous"]
 #: how the lines start that a run says above its error
-BEGUN = (
-    "csvrg: ",
-    "stage ",
-    "    ",
-    "dashboard: ",
-    "choosing",
-    "algorithm: ",
-    "held-out",
-    "tried: ",
-    "trials ",
-)
+BEGUN = ("csvrg: ", "stage ", "    ", "dashboard: ")
+#: and those that say what was chosen
+CHOSEN = ("choosing", "algorithm: ", "held-out", "tried: ", "trials ")
 SMALL = ["--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=2"]
 
 
@@ -147,7 +139,8 @@ def test_wrong_input(folder, arguments, words, refused):
     Path("there.csv").write_text("")
     Path("job.toml").write_text("")
     scheduler = [] if "--scheduler" in arguments or arguments[0] == "inspect" else HERE
-    refused([*arguments, *scheduler], *words, begun=BEGUN)
+    chooses = arguments[0] == "plan" and "--algorithm" not in arguments
+    refused([*arguments, *scheduler], *words, begun=CHOSEN if chooses else BEGUN)
 
 
 @pytest.fixture

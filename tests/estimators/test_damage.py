@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from distkern import CSVRGClassifier
-from distkern.core.errors import InputError
+from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
 from distkern.data.store.description import sealed
@@ -160,11 +160,11 @@ def test_edited_keys_are_refused_or_change_nothing(make, tmp_path):
         file.write_text(whole)
 
 
-def test_a_model_without_its_arrays_is_incomplete(tmp_path):
+def test_a_model_without_its_arrays_is_damaged(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 2))
     CSVRGClassifier(n_landmarks=4, stages=1, lam=1.0, gamma=1.0, random_state=0).fit(X, X[:, 0] > 0).save(
         tmp_path / "m"
     )
     shutil.rmtree(tmp_path / "m" / "arrays")
-    with pytest.raises(InputError, match="the model is incomplete: train it again, or restore the folder"):
+    with pytest.raises(CorruptDataError, match=r"the arrays of the model are missing.*; train it again"):
         load_model(tmp_path / "m")

@@ -22,11 +22,11 @@ _FINDING = (
     "farther a row is from its landmark, the less accurate its moved gradient is."
 )
 _PICK = (
-    "We recommend the defaults: **uniform landmarks and projection on the span**. Use a coverage if "
-    "every row needs a landmark within a known distance. Use moved gradients if there are so many "
-    "landmarks that projecting a row, which takes r^2 operations, is too slow. The denser the landmarks, "
-    "the less accuracy moved gradients lose. With the same landmarks, Newton's method "
-    '(`algorithm = "newton"`) finds the same minimum in fewer passes.'
+    "The defaults, **uniform landmarks and projection on the span**, are the right choice for most data. "
+    "A coverage guarantees a landmark within a known distance of every row. Projecting a row takes r^2 "
+    "operations; with many landmarks, moved gradients are faster, and they lose little accuracy where "
+    'landmarks are dense. Newton\'s method (`algorithm = "newton"`) minimizes the same objective over the '
+    "same landmarks in fewer passes."
 )
 
 

@@ -145,8 +145,6 @@ def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
     """Read the description in the folder, which must have this fingerprint."""
     if not is_whole(folder):
         hint = "check the path; if it belongs to a model or data set that was moved, load that again"
-        if (folder.parent / "model.json").exists():
-            hint = "the model is incomplete: train it again, or restore the folder from a copy"
         raise InputError("there are no stored arrays", where=str(folder), hint=hint)
     where = str(folder / "zarr.json")
     try:
