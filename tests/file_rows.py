@@ -1,8 +1,11 @@
-"""Files that tests write, and the rows that are read from them."""
+"""Files that tests write, the rows that are read from them, and data sets of them."""
+
+import numpy as np
 
 from distkern.data.formats._files import expand
 from distkern.data.formats._notes import FileNotes
 from distkern.data.formats.base import ReadOptions
+from distkern.data.ingest import shard
 
 
 def written(folder, content, name="a.csv"):
@@ -18,3 +21,24 @@ def read(path, **options):
 def read_with_notes(path, **options):
     notes = FileNotes()
     return read(path, notes=notes, **options), notes
+
+
+def made(folder, source, **options):
+    """A data set of the rows in their order, in their own units unless the options say otherwise."""
+    options = {"scale": "none", "shuffle": False, "overwrite": True, **options}
+    return shard(source, folder / "d.zarr", **options)
+
+
+def everything(split):
+    """Features and targets of all rows, in their order."""
+    blocks = [split.reader(block)() for block in range(split.n_blocks)]
+    targets = None if blocks[0].targets is None else np.concatenate([block.targets for block in blocks])
+    return np.concatenate([block.features for block in blocks]), targets
+
+
+def rows_of(split):
+    return everything(split)[0]
+
+
+def feature(dataset, name, split=None):
+    return rows_of(split or dataset.train)[:, dataset.feature_names.index(name)]

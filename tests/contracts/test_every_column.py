@@ -13,6 +13,7 @@ from distkern.data.file_rows import FileRows
 from distkern.data.ingest import check, shard
 from distkern.data.scaling import Like, ScalingFit
 from distkern.runs.writing import write_dataset
+from file_rows import rows_of
 
 N_ROWS = 60
 SHARE_MISSING = 0.2
@@ -49,10 +50,6 @@ def sharded(kind, folder, *, missing=SHARE_MISSING, **options):
     return shard(folder / "a.csv", folder / "a.zarr", overwrite=True, **options)
 
 
-def rows(split):
-    return np.concatenate([split.reader(shard)().features for shard in range(split.n_blocks)])
-
-
 def parsed(kind, words):
     """Numbers of words, and how they were read."""
     reading = Reading("c")
@@ -86,7 +83,7 @@ def test_the_words_of_a_kind_show_it(kind, tmp_path):
     options = {"scale": "none", "shuffle": False, "sparse": False, **said(kind)}
     other = write_dataset(frame[["c"]], frame["y"], tmp_path / "b.zarr", **options)
     assert other.table.columns == data.table.columns
-    np.testing.assert_array_equal(rows(other.train), rows(data.train))
+    np.testing.assert_array_equal(rows_of(other.train), rows_of(data.train))
 
 
 def test_a_word_of_another_kind_is_refused_by_its_place(kind, tmp_path):
@@ -117,13 +114,13 @@ def test_ranges_are_those_of_the_encoded_rows(kind, tmp_path):
     for impute in ("mean", "flag"):
         plain = sharded(kind, tmp_path, impute=impute)
         fit = ScalingFit("minmax")
-        fit.update(rows(plain.train))
+        fit.update(rows_of(plain.train))
         scaled = sharded(kind, tmp_path, impute=impute, scale="minmax")
         expected = fit.result(plain.n_features)
         # one is of the numbers before they were rounded to single precision
         np.testing.assert_allclose(scaled.scaling.shift, expected.shift, rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(scaled.scaling.factor, expected.factor, rtol=1e-5)
-        stored = rows(scaled.train)
+        stored = rows_of(scaled.train)
         assert (stored.min(), stored.max()) == (0.0, 1.0)
 
 
@@ -142,7 +139,7 @@ def test_a_stored_column_encodes_later_files_to_the_same_bits(kind, tmp_path):
     like = Like(data.n_features, again.names, "y", data.scaling, again)
     found = FileRows([tmp_path / "a.csv"], like)
     np.testing.assert_array_equal(
-        np.concatenate([np.asarray(one.features) for one in found]), rows(data.train)
+        np.concatenate([np.asarray(one.features) for one in found]), rows_of(data.train)
     )
     assert not found.unseen
 
@@ -162,7 +159,7 @@ def test_what_a_column_is_is_said(kind, tmp_path):
 def test_the_grid_of_a_column_has_values_of_its_rows(kind, tmp_path):
     data = sharded(kind, tmp_path, missing=0.0)
     (column,) = data.table.columns
-    features = rows(data.train).astype(np.float64)
+    features = rows_of(data.train).astype(np.float64)
     values = column.grid(features, 10)
     assert len(values) <= 10
     encoded = np.zeros((len(values), len(column.features)))

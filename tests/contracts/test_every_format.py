@@ -12,6 +12,7 @@ from distkern.core.sparse import SparseRows
 from distkern.data.formats._files import expand
 from distkern.data.formats.base import CHUNK_BYTES, FORMATS, ReadOptions
 from distkern.data.ingest import shard
+from file_rows import everything
 
 WITH_TARGETS = [name for name, kind in FORMATS.items() if kind.holds_targets]
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}
@@ -31,13 +32,6 @@ def stored(path, name, features, targets):
     return file
 
 
-def rows_of(split):
-    blocks = [split.reader(index)() for index in range(split.n_blocks)]
-    features = np.concatenate([block.features for block in blocks])
-    targets = None if blocks[0].targets is None else np.concatenate([block.targets for block in blocks])
-    return features, targets
-
-
 def test_the_formats_of_the_contract_are_there():
     assert {"csv", "npy", "npz", "parquet", "svmlight"} <= set(FORMATS)
     assert {"csv", "npz", "parquet", "svmlight"} <= set(WITH_TARGETS)
@@ -49,7 +43,7 @@ def test_rows_and_labels_come_back_in_order(tmp_path, name, rows_per_shard):
     features, labels = table(), np.random.default_rng(1).choice([-1, 1, 7], 300)
     file = stored(tmp_path, name, features, labels)
     data = shard(file, tmp_path / "d.zarr", scale="none", shuffle=False, rows_per_shard=rows_per_shard)
-    found, codes = rows_of(data.train)
+    found, codes = everything(data.train)
     np.testing.assert_array_equal(found, features.astype(np.float32))
     np.testing.assert_array_equal(data.classes[codes], labels)
     assert data.classes.dtype.kind == "i"
@@ -64,7 +58,7 @@ def test_a_shuffle_keeps_rows_and_labels_together(tmp_path, name):
     features[:, 0] = np.arange(300) + 1
     file = stored(tmp_path, name, features, labels)
     data = shard(file, tmp_path / "d.zarr", scale="none", rows_per_shard=50)
-    found, codes = rows_of(data.train)
+    found, codes = everything(data.train)
     order = found[:, 0].astype(int) - 1
     assert sorted(order) == list(range(300))
     assert order.tolist() != list(range(300))
@@ -77,7 +71,7 @@ def test_regression_targets_are_exact(tmp_path, name):
     features, targets = table(), np.random.default_rng(1).integers(-999, 999, 300) / 8
     file = stored(tmp_path, name, features, targets)
     data = shard(file, tmp_path / "d.zarr", task="regression", shuffle=False)
-    _, found = rows_of(data.train)
+    _, found = everything(data.train)
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, targets)
     assert data.classes is None
@@ -89,7 +83,7 @@ def test_without_targets(tmp_path, name):
     data = shard(
         stored(tmp_path, name, features, None), tmp_path / "d.zarr", task="none", scale="none", shuffle=False
     )
-    found, targets = rows_of(data.train)
+    found, targets = everything(data.train)
     assert targets is None
     np.testing.assert_array_equal(found, features.astype(np.float32))
 
@@ -114,8 +108,8 @@ def test_scaling_is_that_of_scikit_learn_fitted_on_training_rows(tmp_path, name,
         scaler = SCALERS[scale]().fit(train)
         expected = scaler.transform(train), scaler.transform(test)
     for split, values in zip((data.train, data.test), expected, strict=True):
-        np.testing.assert_allclose(rows_of(split)[0], values, rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(data.scaling.apply(test), rows_of(data.test)[0])
+        np.testing.assert_allclose(everything(split)[0], values, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(data.scaling.apply(test), everything(data.test)[0])
 
 
 @pytest.mark.parametrize("name", WITH_TARGETS)

@@ -10,11 +10,7 @@ from distkern import CSVRGClassifier
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
 from distkern.data.ingest import shard
-
-
-def everything(split):
-    blocks = [split.reader(index)() for index in range(split.n_blocks)]
-    return np.concatenate([b.features for b in blocks]), np.concatenate([b.targets for b in blocks])
+from file_rows import everything
 
 
 @pytest.mark.slow

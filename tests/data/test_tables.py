@@ -1,16 +1,13 @@
 """Tables with categories, dates, booleans and missing values: what becomes of their columns."""
 
 from collections import Counter
-from datetime import datetime
 from functools import partial
 
 import numpy as np
 import pandas
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+from sklearn.preprocessing import OneHotEncoder
 
 from distkern.core.errors import InputError
 from distkern.data import table_fit
@@ -18,38 +15,18 @@ from distkern.data.columns import category
 from distkern.data.dataset import open_dataset
 from distkern.data.file_rows import FileRows
 from distkern.data.formats import _rows, csv
-from distkern.data.frames import fit_frame
 from distkern.data.ingest import shard
-from distkern.data.options import ShardOptions
 from distkern.data.scaling import Like
 from distkern.data.spool import Spool
 from distkern.data.table import Table
 from distkern.estimators.newton import NewtonClassifier
-from distkern.runs.writing import write_dataset
+from file_rows import feature, made, rows_of, written
 from mixed_tables import adult
-
-
-def written(tmp_path, text, name="a.csv"):
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path / name
-
-
-def made(tmp_path, source, **options):
-    options = {"scale": "none", "shuffle": False, "overwrite": True, **options}
-    return shard(source, tmp_path / "d.zarr", **options)
 
 
 def small_blocks(monkeypatch, n_bytes):
     """Files are read in pieces of so many bytes."""
     monkeypatch.setattr(csv, "row_blocks", partial(_rows.row_blocks, block_bytes=n_bytes))
-
-
-def rows(split):
-    return np.concatenate([split.reader(shard)().features for shard in range(split.n_blocks)])
-
-
-def feature(dataset, name, split=None):
-    return rows(split or dataset.train)[:, dataset.feature_names.index(name)]
 
 
 def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
@@ -94,23 +71,11 @@ def test_parked_rows_are_read_twice_and_encoded_once(tmp_path, monkeypatch, scal
     assert counts == {"read": n_reads * 2000, "encoded": n_encoded * 2000}
 
 
-def smoothing_of(codes, y):
-    """The variance within values over that between them, from mean squares."""
-    counts = np.bincount(codes)
-    means = np.bincount(codes, y) / counts
-    n, k = len(y), len(counts)
-    within = ((y - means[codes]) ** 2).sum() / (n - k)
-    among = (counts * (means - y.mean()) ** 2).sum() / (k - 1)
-    between = (among - within) * (k - 1) / (n - (counts**2).sum() / n)
-    return np.clip(within / between, 0.1, 100.0) if between > 0 else 100.0
-
-
 def test_columns_become_what_scikit_learn_makes_of_them(tmp_path):
     frame = adult(2000)
     frame.to_csv(tmp_path / "a.csv", index=False)
     data = made(tmp_path, tmp_path / "a.csv")
     assert data.feature_names is not None
-    y = (frame["income"] == ">50K").to_numpy().astype(float)
     numbers = ["age", "weight", "education-num", "capital gain", "hours"]
     filled = SimpleImputer().fit_transform(frame[numbers].astype(float))
     for at, name in enumerate(numbers):
@@ -123,98 +88,6 @@ def test_columns_become_what_scikit_learn_makes_of_them(tmp_path):
         assert ours[:-1] == [f"{name}={level}" for level in encoder.categories_[0][:-1]]
         expected = encoder.transform(frame[[name]])
         np.testing.assert_array_equal(np.stack([feature(data, text) for text in ours], axis=1), expected)
-    column = next(column for column in data.table.columns if column.name == "state")
-    codes = frame["state"].astype("category").cat.codes.to_numpy()
-    target = TargetEncoder(smooth=smoothing_of(np.where(codes < 0, codes.max() + 1, codes), y))
-    target.fit(frame[["state"]], y)
-    np.testing.assert_allclose([mean for (mean,) in column.means], target.encodings_[0], rtol=1e-12)
-    assert column.default == pytest.approx((target.target_mean_,))
-
-
-def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path, monkeypatch):
-    frame = adult(600)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    found_folds = []
-
-    def folds_of(self, translated, keys):
-        found_folds.append(folds_by_values(self, translated, keys))
-        return found_folds[-1]
-
-    folds_by_values = table_fit.TableFit.folds
-    monkeypatch.setattr(table_fit.TableFit, "folds", folds_of)
-    data = made(tmp_path, tmp_path / "a.csv")
-    y = (frame["income"] == ">50K").to_numpy()
-    folds, states = found_folds[0], frame["state"].fillna("?").to_numpy()
-    s = smoothing_of(np.unique(states, return_inverse=True)[1], y)
-    assert np.bincount(folds).min() > 100
-    found = feature(data, "mean of >50K by state")
-    for row in range(0, 600, 7):
-        others = folds != folds[row]
-        alike = others & (states == states[row])
-        expected = (y[alike].sum() + s * y[others].mean()) / (alike.sum() + s)
-        assert found[row] == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize(("noise", "least", "most"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.5)])
-def test_rare_categories_are_trusted_as_far_as_categories_are_informative(tmp_path, noise, least, most):
-    generator = np.random.default_rng(0)
-    cities = generator.integers(0, 100, 400)
-    y = generator.normal(1e6, 10.0, 100)[cities] + noise * generator.normal(size=400)
-    frame = pandas.DataFrame({"city": [f"city {city:02}" for city in cities], "size": y[::-1]})
-    data = write_dataset(frame, y, tmp_path / "d.zarr", categorical={"city": "target"}, shuffle=False)
-    rare = (np.bincount(cities) > 0) & (np.bincount(cities) <= 3)
-    plain = (np.bincount(cities, y - y.mean()) / np.bincount(cities))[rare]
-    kept = np.ravel(data.table.columns[0].means)[rare] - y.mean()
-    assert least < kept @ plain / (plain @ plain) < most
-
-
-def test_many_categories_have_indicators_where_there_are_too_many_classes_for_means(tmp_path):
-    codes = np.arange(2000) % 85
-    frame, y = pandas.DataFrame({"where": [f"place {code}" for code in codes], "size": codes}), codes % 40
-    column = write_dataset(frame, y, tmp_path / "d.zarr").table.columns[0]
-    assert (column.encoding, len(column.features)) == ("onehot", 85)
-    with pytest.raises(InputError, match="40 classes"):
-        write_dataset(frame, y, tmp_path / "e.zarr", categorical={"where": "target"})
-
-
-def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
-    generator = np.random.default_rng(0)
-    cities = generator.integers(0, 300, 400)
-    frame = pandas.DataFrame(
-        {"city": [f"city {city}" for city in cities], "size": generator.normal(size=400)}
-    )
-    labels = generator.integers(0, 2, 400)
-    frame, y = pandas.concat([frame] * 3, ignore_index=True), np.tile(labels, 3)
-    data = write_dataset(frame, y, tmp_path / "d.zarr", categorical={"city": "target"}, shuffle=False)
-    means = feature(data, "mean of 1 by city")
-    # of copies in other folds they would correlate by .5
-    assert abs(np.corrcoef(means, y)[0, 1]) < 0.2
-
-
-@pytest.mark.parametrize("is_real", [True, False])
-def test_independent_observations_of_one_row_are_in_its_target_means(tmp_path, is_real):
-    """Of ten rows of a city, which are all equal, about eight are in the mean of each: none its own."""
-    generator = np.random.default_rng(0)
-    cities = np.repeat(np.arange(200), 10)
-    noise = generator.normal(size=2000)
-    y = generator.normal(size=200)[cities] + 0.5 * noise
-    y = y if is_real else (y > 0).astype(int)
-    frame = pandas.DataFrame({"city": [f"city {city:03}" for city in cities], "half": cities % 2})
-    how = {"categorical": {"city": "target"}, "scale": "none"}
-    data = write_dataset(frame, y, tmp_path / "d.zarr", shuffle=False, **how)
-    name = f"mean of {'target' if is_real else 1} by city"
-    means = feature(data, name)
-    assert len(np.unique(means.reshape(200, 10)[0])) == 5
-    of_city = y.reshape(200, 10).mean(axis=1)[cities]
-    assert np.corrcoef(means, of_city)[0, 1] > 0.95
-    # the mean of the others goes down if a row's own target goes up
-    assert np.corrcoef(means - of_city, y - of_city)[0, 1] < -0.3
-    shuffled = write_dataset(frame, y, tmp_path / "s.zarr", shuffle=True, **how)
-    assert sorted(feature(shuffled, name)) == sorted(means)
-    # a frame in memory has the same means, scaled
-    found = fit_frame(frame, y, data.task, None, None, ShardOptions(categorical={"city": "target"}))
-    in_memory = found.features[:, found.table.features.index(name)]
-    np.testing.assert_allclose(in_memory, (means - means.min()) / np.ptp(means), rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(tmp_path, monkeypatch):
@@ -222,7 +95,7 @@ def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(tmp_path, mo
     frame.to_csv(tmp_path / "a.csv", index=False)
     options = {"scale": "minmax", "shuffle": True, "test_fraction": 0.2}
     whole = made(tmp_path, tmp_path / "a.csv", **options)
-    expected = rows(whole.train)
+    expected = rows_of(whole.train)
     columns = {
         name: pandas.to_numeric(frame[name])
         for name in ("age", "weight", "education-num", "capital gain", "hours")
@@ -231,7 +104,7 @@ def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(tmp_path, mo
     frame.assign(**columns, **dates).to_parquet(tmp_path / "a.parquet")
     other = made(tmp_path, tmp_path / "a.parquet", **options)
     assert other.feature_names == whole.feature_names
-    np.testing.assert_array_equal(rows(other.train), expected)
+    np.testing.assert_array_equal(rows_of(other.train), expected)
     small_blocks(monkeypatch, 20_000)
     again = made(tmp_path, tmp_path / "a.csv", **options)
     assert again.fingerprint == whole.fingerprint
@@ -249,7 +122,7 @@ def test_test_rows_do_not_change_the_columns(tmp_path):
     both = made(tmp_path, tmp_path / "a.csv", scale=None, test=tmp_path / "b.csv", notice=notices.append)
     assert both.table == alone.table
     assert both.scaling == alone.scaling
-    np.testing.assert_array_equal(rows(both.train), rows(alone.train))
+    np.testing.assert_array_equal(rows_of(both.train), rows_of(alone.train))
     assert any("test rows with a category not in the training rows" in notice for notice in notices)
     assert any("state (200)" in notice for notice in notices)
     assert "test rows with a number far outside the range of the training rows: age (200)" in notices
@@ -259,110 +132,12 @@ def test_test_rows_do_not_change_the_columns(tmp_path):
     assert len(np.unique(feature(both, "mean of >50K by state", both.test))) == 1
 
 
-def test_dates(tmp_path):
-    text = "at,day,y\n1970-01-02 06:00:00,2020-03-01,0\n1969-12-31T18:00:00,,1\n,2021/03/01,0\n"
-    data = made(tmp_path, written(tmp_path, text))
-    waves = [f"{wave} of {span}" for span in ("year", "week", "day") for wave in ("sin", "cos")]
-    expected = ["at days", *(f"at {wave}" for wave in waves), "day days"]
-    assert list(data.feature_names or ()) == expected + [f"day {wave}" for wave in waves[:4]]
-    np.testing.assert_allclose(feature(data, "at days"), [1.25, -0.25, 0.5])
-    # a quarter and three quarters of the day; nowhere on the circle
-    np.testing.assert_allclose(feature(data, "at sin of day"), [1, -1, 0], atol=1e-6)
-    # Friday 06:00 is 4.25 days after Monday
-    np.testing.assert_allclose(feature(data, "at sin of week")[0], np.sin(2 * np.pi * 4.25 / 7), rtol=1e-6)
-    march = np.sin(2 * np.pi * 59.5 / 365.2425)
-    np.testing.assert_allclose(feature(data, "day sin of year")[[0, 2]], [march, march], atol=0.01)
-
-
-def test_dates_outside_those_of_the_training_rows_count_as_the_nearest(tmp_path):
-    """Data come daily, and the next day is of a date, and perhaps of a part of the year, that no row had."""
-    first, last = (datetime(2024, 1, 1, 6), datetime(2024, 3, 1, 18))
-    hours = pandas.date_range(first, last, freq="h")
-    pandas.DataFrame({"at": hours, "y": np.arange(len(hours)) % 2}).to_csv(tmp_path / "a.csv", index=False)
-    known = made(tmp_path, tmp_path / "a.csv")
-    later = ["2024-03-02 06:00", "2024-12-25 00:00", "2026-02-10 00:00", "2023-11-20 00:00", ""]
-    text = "".join(f"{moment},{number % 2}\n" for number, moment in enumerate(later))
-    notices: list[str] = []
-    like = Like(known.n_features, known.table.names, known.target_name, known.scaling, known.table)
-    shard(
-        written(tmp_path, f"at,y\n{text}", "b.csv"),
-        tmp_path / "e.zarr",
-        like=like,
-        shuffle=False,
-        notice=notices.append,
-    )
-    # half a day is less than a hundredth of these two months
-    clipped = "rows with a date outside the range of the training rows, clipped to it: at (3)"
-    assert notices == [clipped]
-    encoded = open_dataset(tmp_path / "e.zarr")
-    day = [(moment - datetime(1970, 1, 1)).total_seconds() / 86_400 for moment in (first, last)]
-    middle = 0.5 * (day[0] + day[1])
-    np.testing.assert_allclose(
-        feature(encoded, "at days"), [day[1], day[1], day[1], day[0], middle], rtol=1e-6
-    )
-    # the nearest in the circle of the year, where February has been seen; 365 days later
-    seen = (datetime(2026, 2, 10) - datetime(1970, 1, 1)).days
-    angles = 2 * np.pi * np.array([day[1], day[0], seen, day[0]]) / 365.2425
-    np.testing.assert_allclose(feature(encoded, "at sin of year")[:4], np.sin(angles), atol=1e-6)
-    # days of the week are all known
-    weekdays = np.array([5.25, 2.0, 1.0, 0.0])
-    np.testing.assert_allclose(
-        feature(encoded, "at cos of week")[:4], np.cos(2 * np.pi * weekdays / 7), atol=1e-5
-    )
-
-
-@pytest.mark.parametrize("unit", ["day", "s", "ms", "us"])
-@pytest.mark.parametrize("beyond", [-1, 1])
-def test_dates_beyond_all_calendars_are_refused(tmp_path, unit, beyond):
-    # 2147483647 days and 2^63 - 1 of all else are what databases write for infinity
-    ends = np.iinfo(np.int32 if unit == "day" else np.int64)
-    of = pa.date32() if unit == "day" else pa.timestamp(unit)
-    years = [datetime(1, 1, 1), datetime(9999, 12, 31), None]
-    infinite = pa.array([ends.min if beyond < 0 else ends.max], pa.int32() if unit == "day" else pa.int64())
-    for far in (infinite, None):
-        dates = pa.array(years, pa.timestamp("us")).cast(of)
-        if far is not None:
-            dates = pa.chunked_array([dates, far.cast(of)])
-        table = pa.table({"d": dates, "y": pa.array([0, 1, 0, 1][: len(dates)])})
-        if far is None:
-            parquet.write_table(table, tmp_path / "a.parquet")
-            days = feature(made(tmp_path, tmp_path / "a.parquet"), "d days")
-            assert days[:2].tolist() == [-719162, 2932896]
-            continue
-        with pytest.raises(
-            InputError, match=r"^X, row 4 .*column 'd': the date is not between the years 1 and 9999"
-        ):
-            write_dataset(table.drop_columns("y"), table["y"], tmp_path / "d.zarr")
-        if unit != "s":
-            parquet.write_table(table, tmp_path / "a.parquet")
-            with pytest.raises(InputError, match=r"a\.parquet, row 4 .*column 'd': the date is not between"):
-                made(tmp_path, tmp_path / "a.parquet")
-
-
-@pytest.mark.parametrize(
-    "word",
-    [
-        "2020-01-01 00:00:99",
-        "2020-01-01 00:00:60",
-        "2020-01-01 10:00+99:99",
-        "2020-01-01 10:00-10:60",
-        "0000-01-01",
-    ],
-)
-def test_times_that_no_clock_shows_are_refused(tmp_path, word):
-    rows = f"2020-01-01 10:00:59.5+14:00,0\n2020-01-02,1\n{word},0\n"
-    with pytest.raises(InputError, match=r"row 3 \(line 4\), column 'd': '.*' is not a date"):
-        made(tmp_path, written(tmp_path, "d,y\n" + rows))
-    with pytest.raises(InputError, match=r"row 3 \(line 4\), column 'd': '.*' is not a date"):
-        made(tmp_path, written(tmp_path, "d,y\n" + rows.replace("10:00:59.5+14:00", "10:00:59")))
-
-
 def test_missing_values(tmp_path):
     source = written(tmp_path, "x,b,c,y\n1,True,a,0\n?,false,NA,1\n2,,b,0\n9,TRUE, ,1\n")
     data = made(tmp_path, source)
     assert data.feature_names == ("x", "b", "c=a", "c=b", "c is missing")
-    np.testing.assert_allclose(rows(data.train)[:, :2], [[1, 1], [4, 0], [2, 2 / 3], [9, 1]], rtol=1e-6)
-    np.testing.assert_array_equal(rows(data.train)[:, 2:], [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]])
+    np.testing.assert_allclose(rows_of(data.train)[:, :2], [[1, 1], [4, 0], [2, 2 / 3], [9, 1]], rtol=1e-6)
+    np.testing.assert_array_equal(rows_of(data.train)[:, 2:], [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]])
     assert feature(made(tmp_path, source, impute="median"), "x")[1] == 2
     flagged = made(tmp_path, source, impute="flag")
     assert flagged.feature_names == ("x", "x is missing", "b", "b is missing", "c=a", "c=b", "c is missing")
@@ -462,7 +237,7 @@ def test_odd_categories(tmp_path):
     notices = []
     data = made(tmp_path, written(tmp_path, text), notice=notices.append)
     assert data.feature_names == ("c=7", "c=a, b", 'c=say "ä"', "c=x=y", "one=k", "n")
-    np.testing.assert_array_equal(rows(data.train)[:, :4], np.eye(4)[[1, 3, 2, 0]])
+    np.testing.assert_array_equal(rows_of(data.train)[:, :4], np.eye(4)[[1, 3, 2, 0]])
     assert "column 'none' is left out: it has no value" in notices
     assert open_dataset(data.path).table == data.table
 
@@ -474,7 +249,7 @@ def test_wide_and_unique_categories(tmp_path, monkeypatch):
     data = made(tmp_path, source, notice=notices.append)
     # of three classes, a mean for each
     assert data.feature_names == tuple(f"mean of {label} by group" for label in range(3))
-    np.testing.assert_allclose(rows(data.train).sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(rows_of(data.train).sum(axis=1), 1, rtol=1e-5)
     assert any("column 'id' is left out: most of its values occur once" in notice for notice in notices)
     wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
     assert wide.n_features == 40
@@ -564,8 +339,8 @@ def test_weights(tmp_path, kind):
     frame["times"] = np.arange(400) % 3 + 1.0
     frame["half"] = frame["times"] / 2
     repeated = frame.loc[np.repeat(frame.index, frame["times"].astype(int))]
-    for name, rows_of in (("weighted", frame), ("repeated", repeated)):
-        file = rows_of.astype({"age": float, "hours": float})
+    for name, part in (("weighted", frame), ("repeated", repeated)):
+        file = part.astype({"age": float, "hours": float})
         file.to_csv(tmp_path / f"{name}.csv", index=False)
         file.to_parquet(tmp_path / f"{name}.parquet")
     options = {"target": "income", "rows_per_shard": 150, "shuffle": True}
@@ -640,6 +415,6 @@ def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path):
         assert not again.unseen
         # a training row has the target means of others
         own = [at for at, name in enumerate(data.feature_names or ()) if not name.startswith("mean of")]
-        np.testing.assert_array_equal(features[:, own], rows(data.train)[:, own])
+        np.testing.assert_array_equal(features[:, own], rows_of(data.train)[:, own])
     assert 5 < read < 20
     assert all("a.csv" in line for message in refused for line in message.splitlines())

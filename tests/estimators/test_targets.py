@@ -20,6 +20,7 @@ from distkern.core.errors import InputError
 from distkern.core.targets import plain_targets
 from distkern.data.ingest import write_dataset
 from distkern.engine.executors import open_executor
+from file_rows import everything
 from runs import evaluate, evaluate_split
 
 LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")
@@ -161,11 +162,6 @@ def houses(tmp_path_factory):
     held_out = [(features[800:], 200_000 + 1e5 * values[800:])]
     out = tmp_path_factory.mktemp("houses") / "d.zarr"
     return write_dataset(chunks, out, held_out, task="regression", scale="none", rows_per_shard=100)
-
-
-def everything(split):
-    blocks = [split.reader(index)() for index in range(split.n_blocks)]
-    return np.concatenate([b.features for b in blocks]), np.concatenate([b.targets for b in blocks])
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("dsg", "huber"), ("svrg", "square"), ("linear", "quantile")])

@@ -1,0 +1,124 @@
+"""Means of the target over the categories of a column."""
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.preprocessing import TargetEncoder
+
+from distkern.core.errors import InputError
+from distkern.data import table_fit
+from distkern.data.frames import fit_frame
+from distkern.data.options import ShardOptions
+from distkern.runs.writing import write_dataset
+from file_rows import feature, made
+from mixed_tables import adult
+
+
+def smoothing_of(codes, y):
+    """The variance within values over that between them, from mean squares."""
+    counts = np.bincount(codes)
+    means = np.bincount(codes, y) / counts
+    n, k = len(y), len(counts)
+    within = ((y - means[codes]) ** 2).sum() / (n - k)
+    among = (counts * (means - y.mean()) ** 2).sum() / (k - 1)
+    between = (among - within) * (k - 1) / (n - (counts**2).sum() / n)
+    return np.clip(within / between, 0.1, 100.0) if between > 0 else 100.0
+
+
+def test_target_means_are_those_of_scikit_learn(tmp_path):
+    frame = adult(2000)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    data = made(tmp_path, tmp_path / "a.csv")
+    y = (frame["income"] == ">50K").to_numpy().astype(float)
+    column = next(column for column in data.table.columns if column.name == "state")
+    codes = frame["state"].astype("category").cat.codes.to_numpy()
+    target = TargetEncoder(smooth=smoothing_of(np.where(codes < 0, codes.max() + 1, codes), y))
+    target.fit(frame[["state"]], y)
+    np.testing.assert_allclose([mean for (mean,) in column.means], target.encodings_[0], rtol=1e-12)
+    assert column.default == pytest.approx((target.target_mean_,))
+
+
+def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path, monkeypatch):
+    frame = adult(600)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    found_folds = []
+
+    def folds_of(self, translated, keys):
+        found_folds.append(folds_by_values(self, translated, keys))
+        return found_folds[-1]
+
+    folds_by_values = table_fit.TableFit.folds
+    monkeypatch.setattr(table_fit.TableFit, "folds", folds_of)
+    data = made(tmp_path, tmp_path / "a.csv")
+    y = (frame["income"] == ">50K").to_numpy()
+    folds, states = found_folds[0], frame["state"].fillna("?").to_numpy()
+    s = smoothing_of(np.unique(states, return_inverse=True)[1], y)
+    assert np.bincount(folds).min() > 100
+    found = feature(data, "mean of >50K by state")
+    for row in range(0, 600, 7):
+        others = folds != folds[row]
+        alike = others & (states == states[row])
+        expected = (y[alike].sum() + s * y[others].mean()) / (alike.sum() + s)
+        assert found[row] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.5)])
+def test_rare_categories_are_trusted_as_far_as_categories_are_informative(tmp_path, noise, least, most):
+    generator = np.random.default_rng(0)
+    cities = generator.integers(0, 100, 400)
+    y = generator.normal(1e6, 10.0, 100)[cities] + noise * generator.normal(size=400)
+    frame = pandas.DataFrame({"city": [f"city {city:02}" for city in cities], "size": y[::-1]})
+    data = write_dataset(frame, y, tmp_path / "d.zarr", categorical={"city": "target"}, shuffle=False)
+    rare = (np.bincount(cities) > 0) & (np.bincount(cities) <= 3)
+    plain = (np.bincount(cities, y - y.mean()) / np.bincount(cities))[rare]
+    kept = np.ravel(data.table.columns[0].means)[rare] - y.mean()
+    assert least < kept @ plain / (plain @ plain) < most
+
+
+def test_many_categories_have_indicators_where_there_are_too_many_classes_for_means(tmp_path):
+    codes = np.arange(2000) % 85
+    frame, y = pandas.DataFrame({"where": [f"place {code}" for code in codes], "size": codes}), codes % 40
+    column = write_dataset(frame, y, tmp_path / "d.zarr").table.columns[0]
+    assert (column.encoding, len(column.features)) == ("onehot", 85)
+    with pytest.raises(InputError, match="40 classes"):
+        write_dataset(frame, y, tmp_path / "e.zarr", categorical={"where": "target"})
+
+
+def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
+    generator = np.random.default_rng(0)
+    cities = generator.integers(0, 300, 400)
+    frame = pandas.DataFrame(
+        {"city": [f"city {city}" for city in cities], "size": generator.normal(size=400)}
+    )
+    labels = generator.integers(0, 2, 400)
+    frame, y = pandas.concat([frame] * 3, ignore_index=True), np.tile(labels, 3)
+    data = write_dataset(frame, y, tmp_path / "d.zarr", categorical={"city": "target"}, shuffle=False)
+    means = feature(data, "mean of 1 by city")
+    # of copies in other folds they would correlate by .5
+    assert abs(np.corrcoef(means, y)[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize("is_real", [True, False])
+def test_independent_observations_of_one_row_are_in_its_target_means(tmp_path, is_real):
+    """Of ten rows of a city, which are all equal, about eight are in the mean of each: none its own."""
+    generator = np.random.default_rng(0)
+    cities = np.repeat(np.arange(200), 10)
+    noise = generator.normal(size=2000)
+    y = generator.normal(size=200)[cities] + 0.5 * noise
+    y = y if is_real else (y > 0).astype(int)
+    frame = pandas.DataFrame({"city": [f"city {city:03}" for city in cities], "half": cities % 2})
+    how = {"categorical": {"city": "target"}, "scale": "none"}
+    data = write_dataset(frame, y, tmp_path / "d.zarr", shuffle=False, **how)
+    name = f"mean of {'target' if is_real else 1} by city"
+    means = feature(data, name)
+    assert len(np.unique(means.reshape(200, 10)[0])) == 5
+    of_city = y.reshape(200, 10).mean(axis=1)[cities]
+    assert np.corrcoef(means, of_city)[0, 1] > 0.95
+    # the mean of the others goes down if a row's own target goes up
+    assert np.corrcoef(means - of_city, y - of_city)[0, 1] < -0.3
+    shuffled = write_dataset(frame, y, tmp_path / "s.zarr", shuffle=True, **how)
+    assert sorted(feature(shuffled, name)) == sorted(means)
+    # a frame in memory has the same means, scaled
+    found = fit_frame(frame, y, data.task, None, None, ShardOptions(categorical={"city": "target"}))
+    in_memory = found.features[:, found.table.features.index(name)]
+    np.testing.assert_allclose(in_memory, (means - means.min()) / np.ptp(means), rtol=1e-4, atol=1e-5)
