@@ -1,7 +1,10 @@
 """Files that tests write, the rows that are read from them, and data sets of them."""
 
+from functools import partial
+
 import numpy as np
 
+from distkern.data.formats import _rows, csv
 from distkern.data.formats._files import expand
 from distkern.data.formats._notes import FileNotes
 from distkern.data.formats.base import ReadOptions
@@ -42,3 +45,8 @@ def rows_of(split):
 
 def feature(dataset, name, split=None):
     return rows_of(split or dataset.train)[:, dataset.feature_names.index(name)]
+
+
+def small_blocks(monkeypatch, n_bytes):
+    """Files are read in pieces of so many bytes."""
+    monkeypatch.setattr(csv, "row_blocks", partial(_rows.row_blocks, block_bytes=n_bytes))

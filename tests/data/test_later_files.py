@@ -3,7 +3,6 @@
 import numpy as np
 import pandas
 import pytest
-from test_tables import feature, made, rows, small_blocks, written
 
 from distkern.core.errors import InputError
 from distkern.data.dataset import open_dataset
@@ -12,6 +11,7 @@ from distkern.data.scaling import Like
 from distkern.estimators.newton import NewtonClassifier, NewtonRegressor
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset
+from file_rows import feature, made, rows_of, small_blocks, written
 
 
 def like_of(data):
@@ -66,13 +66,13 @@ def test_the_first_row_of_a_file_without_a_header_is_a_row(tmp_path):
 def test_positions_that_are_left_out(tmp_path, options):
     named = "name,a,y\n" + "".join(f"n{at},{at},{at}\n" for at in range(40))
     model = model_of(made(tmp_path, written(tmp_path, named), task="regression", **options))
-    rows_of, ids = found(model, tmp_path, "a,name\n7,n7\n")
-    assert rows_of.tolist() == [[7]]
+    rows, ids = found(model, tmp_path, "a,name\n7,n7\n")
+    assert rows.tolist() == [[7]]
     assert ids is None if "drop" in options else ids.tolist() == ["n7"]
     bare = "".join(f"n{at},{at},{at}\n" for at in range(40))
     data = made(tmp_path, written(tmp_path, bare), header=False, task="regression", **options)
     again = made(tmp_path, written(tmp_path, bare), task="regression", scale=None, like=like_of(data))
-    np.testing.assert_array_equal(rows(again.train), rows(data.train))
+    np.testing.assert_array_equal(rows_of(again.train), rows_of(data.train))
 
 
 def test_decimals_are_those_of_the_training_files(tmp_path):

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from sklearn.feature_extraction.text import HashingVectorizer
-from test_tables import feature, made, rows, small_blocks, written
 
 from distkern.core.errors import InputError, Problems
 from distkern.data.columns import _reading
@@ -21,6 +20,7 @@ from distkern.estimators.newton import NewtonClassifier
 from distkern.runs.algorithms import load_model
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset
+from file_rows import everything, feature, made, rows_of, small_blocks, written
 
 MESSY = """\
 price,gain,share,units,joined,called,vip,y
@@ -47,7 +47,7 @@ def test_a_messy_table(tmp_path, monkeypatch):
     later = MESSY.splitlines()
     source = written(tmp_path, "\n".join([later[0], later[4], ""]), "b.csv")
     (block,) = FileRows([source], Like(data.n_features, data.table.names, "y", data.scaling, data.table))
-    np.testing.assert_array_equal(np.asarray(block.features), rows(data.train)[3:])
+    np.testing.assert_array_equal(np.asarray(block.features), rows_of(data.train)[3:])
     # nor does the data set depend on the pieces it is read in, once the first rows show what columns hold
     small_blocks(monkeypatch, 150)
     assert made(tmp_path, tmp_path / "a.csv").fingerprint == data.fingerprint
@@ -57,13 +57,12 @@ def test_decimal_commas(tmp_path):
     notices = []
     text = "x;p;y\n1.200,5;3,5 €;a\n2,5;1.000 €;b\n"
     data = made(tmp_path, written(tmp_path, text), notice=notices.append)
-    np.testing.assert_array_equal(rows(data.train), [[1200.5, 3.5], [2.5, 1000]])
+    np.testing.assert_array_equal(rows_of(data.train), [[1200.5, 3.5], [2.5, 1000]])
     assert any("fields are separated by ';', decimals by ','" in notice for notice in notices)
     assert data.table.decimal == ","
     # a target too
     prices = made(tmp_path, tmp_path / "a.csv", target="p", task="regression", drop=["y"])
-    targets = [prices.train.reader(at)().targets for at in range(prices.train.n_blocks)]
-    np.testing.assert_array_equal(np.concatenate(targets), [3.5, 1000])
+    np.testing.assert_array_equal(everything(prices.train)[1], [3.5, 1000])
     source = written(tmp_path, "x;y\n1,200;a\n3,400;b\n")
     with pytest.raises(
         InputError, match=r"a\.csv: no number shows whether commas .*; give --decimal , or --decimal \."
@@ -199,8 +198,8 @@ def test_words_of_texts(tmp_path, name, monkeypatch):
         (frame.to_csv if name == "a.csv" else frame.to_parquet)(tmp_path / name, index=False)
         data = shard(tmp_path / name, tmp_path / "d.zarr", **options)
     expected = HashingVectorizer(n_features=256).transform([text or "" for text in texts]).toarray()
-    np.testing.assert_array_equal(rows(data.train)[:, 1:-1], expected.astype(np.float32))
-    np.testing.assert_array_equal(rows(data.train)[:, [0, -1]], frame[["x", "z"]])
+    np.testing.assert_array_equal(rows_of(data.train)[:, 1:-1], expected.astype(np.float32))
+    np.testing.assert_array_equal(rows_of(data.train)[:, [0, -1]], frame[["x", "z"]])
     model = NewtonClassifier(features="linear", random_state=0).fit(data)
     model.save(tmp_path / "m")
     frame.drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
@@ -208,7 +207,7 @@ def test_words_of_texts(tmp_path, name, monkeypatch):
         np.asarray(block.features)
         for block in files_for(load_model(tmp_path / "m").model_, [tmp_path / "new.csv"])
     ]
-    np.testing.assert_array_equal(np.concatenate(blocks), rows(data.train))
+    np.testing.assert_array_equal(np.concatenate(blocks), rows_of(data.train))
     assert model.predict(frame.drop(columns="y")).tolist() == model.predict(data.train[:]).tolist()
 
 

@@ -1,7 +1,6 @@
 """Tables with categories, dates, booleans and missing values: what becomes of their columns."""
 
 from collections import Counter
-from functools import partial
 
 import numpy as np
 import pandas
@@ -14,19 +13,13 @@ from distkern.data import table_fit
 from distkern.data.columns import category
 from distkern.data.dataset import open_dataset
 from distkern.data.file_rows import FileRows
-from distkern.data.formats import _rows, csv
 from distkern.data.ingest import shard
 from distkern.data.scaling import Like
 from distkern.data.spool import Spool
 from distkern.data.table import Table
 from distkern.estimators.newton import NewtonClassifier
-from file_rows import feature, made, rows_of, written
+from file_rows import feature, made, rows_of, small_blocks, written
 from mixed_tables import adult
-
-
-def small_blocks(monkeypatch, n_bytes):
-    """Files are read in pieces of so many bytes."""
-    monkeypatch.setattr(csv, "row_blocks", partial(_rows.row_blocks, block_bytes=n_bytes))
 
 
 def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
