@@ -109,8 +109,7 @@ def test_the_advice_of_a_plan_is_taken_by_the_next_one(tmp_path, capsys):
     """It was ever smaller cells, below what any need."""
     X = np.random.default_rng(0).normal(size=(2400, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
-    plan = ["plan", "--data", str(tmp_path / "d.zarr"), "--algorithm", "cells", "--set", "search=none"]
-    plan += ["--memory-limit"]
+    plan = ["plan", "--data", str(tmp_path / "d.zarr"), "--algorithm", "cells", "--memory-limit"]
     assert main([*plan, "100MiB"]) == 2
     told = capsys.readouterr().err
     assert "max_cell_rows=" not in told
