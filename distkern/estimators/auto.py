@@ -50,6 +50,8 @@ _WIDE = 2**14
 _FIRST_NU = 1e-4
 #: least nu for which machines of real targets train in single precision
 _LEAST_SINGLE_NU = 1e-6
+#: usual tolerance of Newton's method, and its largest share of the expected loss, which may be tiny
+_TOLERANCE, _OF_LOSS = 1e-3, 0.1
 #: rows of cells to try if the default does not fit the memory limit
 _SMALLER_CELLS = (4000, 2000, 1000)
 
@@ -257,6 +259,9 @@ class ChoosingRecipe(Recipe):
         compared = (sample.constant(data.class_totals), *result.compared(sample.variance))
         because = reason(compared, self._unit)
         inexact, expected = self._settings(result.inexact.setting, data), None
+        if self.task == "classification":
+            share = result.inexact.score / compared[0].loss
+            inexact |= {"tol": share * _OF_LOSS} if share * _OF_LOSS < _TOLERANCE else {}
         if result.chosen.setting.kind == "exact":
             # cells estimate their own score on rows that they hold out
             settings = self._settings(result.chosen.setting, data)

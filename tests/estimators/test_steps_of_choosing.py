@@ -1,6 +1,7 @@
 """Steps of choosing an algorithm are reported before the run, and a run reports its tolerance."""
 
 import numpy as np
+import pytest
 
 import distkern as dk
 from distkern.core.progress import at_step, listening
@@ -68,3 +69,19 @@ def test_a_run_with_searched_values_reports_its_tolerance():
         events = events_of(model.set_params(lam=lam), X, y)
         [started] = [event for event in events if event.kind == "run_started"]
         assert started["tol"] == 0.05
+
+
+def separable(seed, n_rows):
+    generator = np.random.default_rng(seed)
+    X = (generator.random((n_rows, 30)) < np.linspace(0.02, 0.5, 30)).astype(float)
+    return X, (4 * X[:, 0] + 2 * X[:, 28] + X[:, 29] >= 2).astype(int)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_separable_classes_are_trained_as_precisely_as_their_tiny_loss_asks(seed):
+    """With Newton's usual tolerance the delivered machine had up to ten times the told loss."""
+    model = dk.KernelClassifier(random_state=seed).fit(*separable(seed, 4000))
+    X, y = separable(seed + 100, 20_000)
+    chances = model.predict_proba(X)[np.arange(len(y)), y]
+    assert model.machine_.tol < 1e-3
+    assert -np.log(chances).mean() < model.held_out_score_ < 1e-3
