@@ -370,7 +370,7 @@ def write_dataset(
     impute : {"mean", "median", "flag", "none"}, default="mean"
         Replacement for missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
     categorical : dict, default=None
-        Column name -> "onehot", "target" (target means) or "drop", for columns of frames.
+        Column name -> "onehot", "target" (target means), "signs" or "drop", for columns of frames.
     drop : list of str, default=()
         Columns of frames to leave out.
     text : list of str, default=()
@@ -462,7 +462,7 @@ class _Model(BaseEstimator):  # type: ignore[misc]
             Columns of a frame whose words become features.
         categorical : list of str or dict, default=()
             Columns of a frame to treat as categories although they hold numbers, with one feature for each
-            value; or column name -> "onehot", "target" (target means) or "drop".
+            value; or column name -> "onehot", "target" (target means), "signs" or "drop".
         id : str, default=None
             Column of a frame that names the rows. It is not a feature, and frames to predict may lack it.
         eval_set : tuple (X, y) or Split, default=None

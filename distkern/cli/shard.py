@@ -78,8 +78,8 @@ _MOST_CLASSES = 20
     multiple=True,
     metavar="NAME=HOW",
     help="For tables: treat a column as categories. HOW: onehot (a feature for each), target (the mean "
-    "target of other rows in the category) or drop.  [default for texts: onehot up to 32 categories, else "
-    "target]",
+    "target of other rows in the category), signs (the mean target, and 32 features that tell categories "
+    "apart) or drop.  [default for texts: onehot up to 32 categories, else signs]",
 )
 @click.option(
     "--weight",

@@ -61,7 +61,7 @@ _VALUE = re.compile(
 _COLUMN = re.compile(
     r"--(drop|text|id|positive) (?:'([^']+)'|([^\s'(),;]+))(?= uses| makes| leaves| keeps|[),;]|$)"
 )
-_CATEGORIES = re.compile(r"--categorical (?:'([^']+)'|([^\s=]+))=(onehot|target|drop)")
+_CATEGORIES = re.compile(r"--categorical (?:'([^']+)'|([^\s=]+))=(onehot|target|signs|drop)")
 _FLAG = re.compile(rf"--({'|'.join(map(re.escape, sorted(_FLAGS, key=len, reverse=True)))})(?![\w-])")
 #: words of a job file, in the accepted values of a message
 _WORD = re.compile(r"(?<=be )(true)\b|(?<=, |r )(none|false)(?=$|, got| or )|(?<=, )(true)(?=, false)")

@@ -17,7 +17,7 @@ Task: TypeAlias = Literal["classification", "regression", "none"]
 TASKS: tuple[Task, ...] = get_args(Task)
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
-CATEGORICAL = ("onehot", "target", "drop")
+CATEGORICAL = ("onehot", "target", "signs", "drop")
 
 #: options that a manifest keeps, and options on columns of tables
 _STORED = ("task", "positive", "scale", "test_fraction", "rows_per_shard", "shuffle", "seed", "sparse")
@@ -47,7 +47,7 @@ class ShardOptions(FileForm):
     overwrite : replace the data set at ``out``, which stays until the new one is complete
     impute : replacement for missing numbers in tables: the mean of the training rows, or their median (of up
         to 100,000 of them); "flag" is the mean with a feature that marks them; "none" refuses them
-    categorical : "onehot", "target" or "drop" by column name
+    categorical : "onehot", "target", "signs" or "drop" by column name
     drop : columns to leave out
     weight : column with the weights of the training rows
     group : column with the groups of the training rows, which are held out together

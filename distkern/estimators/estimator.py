@@ -110,7 +110,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             Columns of a frame whose words become features.
         categorical : list of str or dict, default=()
             Columns of a frame to treat as categories although they hold numbers, with one feature for each
-            value; or column name -> "onehot", "target" (target means) or "drop".
+            value; or column name -> "onehot", "target" (target means), "signs" or "drop".
         id : str, default=None
             Column of a frame that names the rows. It is not a feature, and frames to predict may lack it.
         eval_set : tuple (X, y) or Split, default=None

@@ -90,7 +90,7 @@ def write_dataset(
     impute : {"mean", "median", "flag", "none"}, default="mean"
         Replacement for missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
     categorical : dict, default=None
-        Column name -> "onehot", "target" (target means) or "drop", for columns of frames.
+        Column name -> "onehot", "target" (target means), "signs" or "drop", for columns of frames.
     drop : list of str, default=()
         Columns of frames to leave out.
     text : list of str, default=()

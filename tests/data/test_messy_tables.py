@@ -126,7 +126,7 @@ def test_all_problems_are_reported_at_once(tmp_path):
     place = r"a.csv, row 8 (line 9), column "
     number = (
         "'seven' is not a number, as other values of the column are (and 1 more row); correct it, or give "
-        "--categorical n=onehot (or target, or drop), or --na 'seven' if it stands for a missing value"
+        "--categorical n=onehot (or target, signs, drop), or --na 'seven' if it stands for a missing value"
     )
     expected = {
         "y": "the target is missing ('?')",

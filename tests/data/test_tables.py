@@ -241,8 +241,9 @@ def test_wide_and_unique_categories(tmp_path, monkeypatch):
     notices = []
     data = made(tmp_path, source, notice=notices.append)
     # of three classes, a mean for each
-    assert data.feature_names == tuple(f"mean of {label} by group" for label in range(3))
-    np.testing.assert_allclose(rows_of(data.train).sum(axis=1), 1, rtol=1e-5)
+    assert data.feature_names[:3] == tuple(f"mean of {label} by group" for label in range(3))
+    assert data.feature_names[3:] == tuple(f"sign {at + 1} of group" for at in range(32))
+    np.testing.assert_allclose(rows_of(data.train)[:, :3].sum(axis=1), 1, rtol=1e-5)
     assert any("column 'id' is left out: most of its values occur once" in notice for notice in notices)
     wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
     assert wide.n_features == 40

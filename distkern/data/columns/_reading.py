@@ -112,7 +112,7 @@ class Remedies:
     as_missing : declare a text as missing, with ``{}`` for the text; "" if that cannot be said
     """
 
-    as_category: str = "give --categorical {}=onehot (or target, or drop)"
+    as_category: str = "give --categorical {}=onehot (or target, signs, drop)"
     as_columns: str = "give --categorical {}=onehot (or drop)"
     leave_out: str = "give --drop {}"
     as_dates: str = "give --day-first or --month-first"
@@ -250,7 +250,7 @@ class Fitting:
     n_rows : number of training rows
     flags : add a feature that marks missing numbers
     outputs : names of the outputs of target means; empty without targets
-    wanted : "onehot" or "target", given by the user for categories
+    wanted : "onehot", "target" or "signs", given by the user for categories
     has_target : ``outputs`` is known; otherwise the target itself has a problem
     refuse : raises or collects a problem of the column
     """

@@ -171,10 +171,10 @@ class AbstractMeansColumn(AbstractColumn):
         return tuple(f"mean of {output} by {self.name}" for output in self.outputs)
 
     def with_outputs(self, outputs: Sequence[str], **changes: Any) -> Self:
-        """Return the column with target means of 0, to be replaced by :meth:`with_means`."""
+        """Return the column with target means of 0, if any, to be replaced by :meth:`with_means`."""
         zeros = (0.0,) * len(outputs)
         n_levels = len(changes.get("values", ())) or self.n_levels
-        means = (zeros,) * (n_levels + self.has_missing)
+        means = (zeros,) * (n_levels + self.has_missing) if outputs else ()
         return replace(self, means=means, default=zeros, outputs=tuple(outputs), **changes)
 
     def with_means(self, sums: TargetSums) -> Self:

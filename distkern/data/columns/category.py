@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,7 +21,7 @@ from distkern.data.columns.base import AbstractColumn, DroppedColumn
 
 #: most distinct values of a column, which are held in memory
 MAX_LEVELS = 100_000
-#: a column with more categories than this gets target means
+#: a column with more categories than this gets target means and signs, as many as the most indicators
 MAX_ONEHOT = 32
 #: most one-hot features of a column, as rows are stored dense
 _MOST_ONEHOT = 2_000
@@ -69,14 +71,20 @@ class LevelFacts:
 
 @dataclass(frozen=True)
 class CategoryColumn(AbstractMeansColumn):
-    """Categories: a feature for each, or the mean target of each one's rows.
+    """Categories: a feature for each, or few features for all.
 
     Values are positions among the levels, -1 for an unknown category.
+
+    Signs tell many categories apart by few features: +-1 / sqrt(32) for each of 32 bits of the category's
+    BLAKE2 digest, 0 for an unknown one. The squared distance of two categories is 2 on average, as that of
+    indicators, with a standard deviation of .35. So kernels can learn what is special about a category,
+    of which its mean target says nothing, such as its trend.
 
     Attributes
     ----------
     levels : categories of the training rows, sorted; missing values are one more, the last
-    encoding : ``onehot`` 0 or 1 for each category, ``target`` their mean targets
+    encoding : ``onehot`` 0 or 1 for each category, ``target`` their mean targets, ``signs`` mean targets (if
+        there are targets) and signs
     """
 
     kind: ClassVar[str] = "category"
@@ -88,7 +96,7 @@ class CategoryColumn(AbstractMeansColumn):
     unseen: ClassVar[str] = "a category not in the training rows, treated as unknown"
 
     levels: tuple[str, ...] = ()
-    encoding: Literal["onehot", "target"] = "onehot"
+    encoding: Literal["onehot", "target", "signs"] = "onehot"
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
@@ -157,14 +165,15 @@ class CategoryColumn(AbstractMeansColumn):
         are_names = 2 * np.count_nonzero(facts.counts == 1) > facts.n_present
         if how.wanted is None and n_levels > MAX_ONEHOT and are_names:
             return DroppedColumn(name, dropped=cls.kind)
-        # means of many classes would be more features than indicators, and there may be no targets
-        most = MAX_ONEHOT if 0 < n_outputs <= _MOST_OUTPUTS else _MOST_ONEHOT
-        encoding = how.wanted or ("onehot" if n_levels <= most else "target")
+        has_means = 0 < n_outputs <= _MOST_OUTPUTS
+        # means of many classes would be more features than indicators
+        most = MAX_ONEHOT if has_means else _MOST_ONEHOT
+        encoding = how.wanted or ("onehot" if n_levels <= most else "signs")
         what = hint = ""
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             what = f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}"
-            hint = f"give --categorical {shlex.quote(name)}=target (or drop)"
-        elif encoding != "onehot" and not 0 < n_outputs <= _MOST_OUTPUTS:
+            hint = f"give --categorical {shlex.quote(name)}=signs (or drop)"
+        elif encoding == "target" and not has_means:
             why = f"there are {n_outputs:,} classes" if n_outputs else "there is no target"
             hint, encoding = how.reading.remedy("as_columns"), "onehot"
             # an unknown target is a problem of its own
@@ -172,9 +181,10 @@ class CategoryColumn(AbstractMeansColumn):
                 what = f"{n_levels:,} categories cannot be encoded by target means: {why}"
         if what:
             how.refuse(InputError(what, where=f"column {name!r}", hint=hint))
-        has_missing = facts.n_present < how.n_rows
-        found = cls(name, has_missing=has_missing, levels=tuple(words))
-        return found if encoding == "onehot" else found.with_outputs(how.outputs, encoding="target")
+        found = cls(name, has_missing=facts.n_present < how.n_rows, levels=tuple(words))
+        if encoding == "onehot":
+            return found
+        return found.with_outputs(how.outputs if has_means else (), encoding=encoding)
 
     def positions(self, reading: Reading) -> NDArray[np.float64]:
         """Return the position among the levels of each code of a reading; -1 for words without training
@@ -189,7 +199,7 @@ class CategoryColumn(AbstractMeansColumn):
 
     @property
     def has_means(self) -> bool:
-        return self.encoding == "target"
+        return bool(self.outputs)
 
     @property
     def at_means(self) -> slice:
@@ -197,18 +207,31 @@ class CategoryColumn(AbstractMeansColumn):
 
     @property
     def features(self) -> tuple[str, ...]:
-        if self.encoding == "target":
-            return self.names_of_means
+        if self.encoding != "onehot":
+            n_signs = MAX_ONEHOT * (self.encoding == "signs")
+            return (*self.names_of_means, *(f"sign {at + 1} of {self.name}" for at in range(n_signs)))
         missing = [f"{self.name} is missing"] if self.has_missing else []
         return (*(f"{self.name}={level}" for level in self.levels), *missing)
 
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         codes = self.codes(values)
-        if self.encoding == "target":
-            self.put_means(codes, out, means)
-        else:
+        if self.encoding == "onehot":
             known = np.flatnonzero(codes >= 0)
             out[known, codes[known]] = 1.0
+            return
+        if self.has_means:
+            self.put_means(codes, out[:, self.at_means], means)
+        if self.encoding == "signs":
+            # code -1 selects the last row, of unknown categories
+            out[:, self.at_means.stop :] = self._signs[codes]
+
+    @cached_property
+    def _signs(self) -> Array:
+        # no category is this byte
+        words = [*map(str.encode, self.levels), *([b"\xff"] if self.has_missing else [])]
+        digests = b"".join(hashlib.blake2b(word, digest_size=MAX_ONEHOT // 8).digest() for word in words)
+        bits = np.unpackbits(np.frombuffer(digests, dtype=np.uint8)).reshape(-1, MAX_ONEHOT)
+        return np.asarray(np.vstack([2.0 * bits - 1.0, np.zeros(MAX_ONEHOT)]) / np.sqrt(MAX_ONEHOT))
 
     def codes(self, values: Array) -> NDArray[np.intp]:
         return self.with_missing(values, values)
@@ -229,7 +252,7 @@ class CategoryColumn(AbstractMeansColumn):
         if self.encoding == "onehot":
             kept = np.argsort(-features[:, :n_levels].sum(axis=0), kind="stable")[:most]
         else:
-            order = np.argsort([means[0] for means in self.means], kind="stable")
+            order = np.argsort([means[0] for means in self.means] or range(n_levels), kind="stable")
             kept = order[np.unique(np.linspace(0, n_levels - 1, most).astype(np.intp))]
         return np.where(np.sort(kept) < self.n_levels, np.sort(kept), np.nan)
 

@@ -1,5 +1,7 @@
 """Means of the target over the categories of a column."""
 
+import hashlib
+
 import numpy as np
 import pandas
 import pytest
@@ -82,6 +84,41 @@ def test_many_categories_have_indicators_where_there_are_too_many_classes_for_me
     assert (column.encoding, len(column.features)) == ("onehot", 85)
     with pytest.raises(InputError, match="40 classes"):
         write_dataset(frame, y, tmp_path / "e.zarr", categorical={"where": "target"})
+
+
+def test_signs_of_many_categories_are_as_far_apart_as_indicators(tmp_path):
+    codes = np.arange(3000) % 300
+    frame = pandas.DataFrame({"shop": [f"shop {code}" if code else None for code in codes]})
+    data = write_dataset(frame, codes + 0.5, tmp_path / "d.zarr", scale="none", shuffle=False)
+    signs = np.column_stack([feature(data, f"sign {at} of shop") for at in range(1, 33)])
+    np.testing.assert_array_equal(signs[:300], signs[300:600])
+    distances = np.square(signs[:300, None] - signs[:300]).sum(axis=2)[np.triu_indices(300, 1)]
+    assert distances.mean() == pytest.approx(2.0, abs=0.02)
+    # a binomial of 32 differences of 4 / 32
+    assert distances.std() == pytest.approx(np.sqrt(32 / 4) * 4 / 32, rel=0.05)
+    column = data.table.columns[0]
+    words = [column.levels[0], column.levels[1], "no shop", None]
+    places = np.array([0.0, 1.0, -1.0, np.nan])
+    features = np.zeros((4, 33))
+    column.encode(places, features)
+    for word, row in zip(words[:2], features, strict=False):
+        digest = hashlib.blake2b(word.encode(), digest_size=4).digest()
+        bits = [int(bit) for byte in digest for bit in f"{byte:08b}"]
+        np.testing.assert_allclose(row[1:], (2.0 * np.array(bits) - 1.0) / np.sqrt(32))
+    # an unknown category is in the middle, a missing one is another category
+    assert not features[2, 1:].any()
+    np.testing.assert_allclose(np.abs(features[3, 1:]), 1.0 / np.sqrt(32))
+
+
+def test_signs_need_no_targets(tmp_path):
+    names = [f"shop {code % 2500}" for code in range(7500)]
+    frame = pandas.DataFrame({"shop": names, "size": np.arange(7500.0)})
+    data = write_dataset(frame, None, tmp_path / "d.zarr", task="none")
+    column = data.table.columns[0]
+    assert (column.encoding, column.outputs, len(column.features)) == ("signs", (), 32)
+    # as with targets of too many classes for means
+    data = write_dataset(frame, np.arange(7500) % 40, tmp_path / "e.zarr")
+    assert data.table.columns[0] == column
 
 
 def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
