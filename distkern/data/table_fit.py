@@ -25,7 +25,13 @@ from distkern.data.formats._kinds import TableKinds
 from distkern.data.options import ShardOptions
 from distkern.data.scaling import Scaling, ScalingFit, ScalingKind, scaling_of
 from distkern.data.table import KnownRows, Table
-from distkern.data.table_numbers import LEAST_VALUES, MEAN_ROWS, informative_values, too_many_functions
+from distkern.data.table_numbers import (
+    LEAST_VALUES,
+    MEAN_ROWS,
+    MEAN_ROWS_OF_WHOLE,
+    informative_values,
+    too_many_functions,
+)
 from distkern.data.table_report import ColumnReport, TableSample, column_notes
 
 #: most outputs of target means by numbers, one per class
@@ -198,18 +204,22 @@ class TableFit:
         return kind.fit(facts, how)
 
     def _numbers(self) -> dict[int, AbstractMeansColumn]:
-        """Return columns of numbers that may also get target means, with these; none in tables of plain
-        numbers, which may be arrays.
+        """Return columns of numbers that may also get target means, with these, and with signs if they are
+        whole; only such columns in tables of plain numbers, and none without names, as in arrays.
         """
-        if all(column.is_identity or isinstance(column, DroppedColumn) for column in self.columns):
-            return {}
+        are_plain = all(column.is_identity or isinstance(column, DroppedColumn) for column in self.columns)
         found: dict[int, AbstractMeansColumn] = {}
+        if are_plain and not self._is_named:
+            return found
         for at, column in enumerate(self.columns):
-            if type(column) is NumberColumn:
-                facts = self._facts[column.name]
-                values = facts.values
-                if values is not None and LEAST_VALUES <= len(values) <= facts.n_present / MEAN_ROWS:
-                    found[at] = column.with_outputs(self._targets.names, values=tuple(values.tolist()))
+            if type(column) is not NumberColumn:
+                continue
+            facts = self._facts[column.name]
+            values, is_whole = facts.values, facts.are_whole
+            most = facts.n_present / (MEAN_ROWS_OF_WHOLE if is_whole else MEAN_ROWS)
+            if values is not None and LEAST_VALUES <= len(values) <= most and (is_whole or not are_plain):
+                changes = {"values": tuple(values.tolist()), "signs": is_whole}
+                found[at] = column.with_outputs(self._targets.names, **changes)
         is_possible = 0 < len(self._targets.names) <= _MOST_OF_NUMBERS
         n_numbers = len(self.columns) - len(self._categories)
         return found if is_possible and not too_many_functions(n_numbers) else {}

@@ -17,8 +17,8 @@ from distkern.core.tiles import apply
 from distkern.core.types import Array, Floats
 from distkern.data.columns._target_means import FOLDS, TargetSums
 
-#: fewest distinct values of such a column, and their least mean number of rows
-LEAST_VALUES, MEAN_ROWS = 9, 4
+#: fewest distinct values of such a column, and their least mean number of rows: of any, and of whole numbers
+LEAST_VALUES, MEAN_ROWS, MEAN_ROWS_OF_WHOLE = 9, 4, 2
 #: fewest rows, most functions of the additive machine, and most values of these
 _LEAST_ROWS, _MOST_FUNCTIONS, _MOST_NUMBERS = 300, 1500, 2**23
 #: knots of a column's piecewise linear function; most categories with a function each
@@ -31,6 +31,11 @@ _SHRINKING = 10.0
 _CERTAIN, _CERTAIN_NEAR = 2.5, 10.0
 #: replaces missing values when a row's fold is drawn
 _MISSING = np.finfo(np.float64).max
+
+
+def may_be_names(column: Array) -> bool:
+    """Whether numbers (n,) are whole and distinct enough to name something."""
+    return bool((column == np.floor(column)).all()) and len(np.unique(column)) >= LEAST_VALUES
 
 
 def informative_values(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples, validate_data
 
 from distkern.core.errors import InputError
@@ -49,6 +49,8 @@ _EVAL_SET = "eval_set"
 _EVAL_SET_HINT = "give (X, y), or the test split of the training data set"
 #: values that are compared before those of all rows
 _FIRST = 64
+#: rows of a frame of numbers that show whether some numbers are names
+_SAMPLE = 100_000
 #: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
 
@@ -219,6 +221,9 @@ def training_rows(
     columns = replace(columns_of(recipe.estimator, X, features.shape[1]), target_name=name)
     if task == "classification":
         refuse_continuous(targets)
+    if frame is None and recipe.chooses:
+        frame = _frame_of_names(X, features, targets, task, groups, weights)
+        features = features if frame is None else frame.features
     data = from_arrays(features, targets, weights, task, groups)
     if task == "classification":
         check_classes(data.classes, len(features))
@@ -298,6 +303,29 @@ def _learned_frame(
     for sentence in frame.notes:
         warn(sentence)
     return targets, frame
+
+
+def _frame_of_names(
+    X: Any, features: Any, targets: NDArray[Any], task: str, groups: Any, weights: Any
+) -> FittedFrame | None:
+    """Return a frame of plain numbers encoded if some of them name something, as the numbers of customers do.
+
+    A sample of a large frame tells first, since an encoding needs as much memory as the frame.
+    """
+    from distkern.data.frames import fit_frame, is_frame
+    from distkern.data.table_numbers import may_be_names
+
+    if not is_frame(X) or not any(map(may_be_names, features[:_SAMPLE].T)):
+        return None
+    frame = None
+    for step in dict.fromkeys((-(-len(features) // _SAMPLE), 1)):
+        part = slice(None, None, step)
+        rows = X if step == 1 else _safe_indexing(X, np.arange(len(features))[part])
+        of_rows = (None if one is None else one[part] for one in (groups, weights))
+        frame = fit_frame(rows, targets[part], task, *of_rows)
+        if not frame.table.has_means:
+            return None
+    return frame
 
 
 def _spooled_frame(

@@ -1,9 +1,16 @@
+import hashlib
+import struct
+from functools import partial
+
 import numpy as np
 import pandas
 import pytest
 
 import distkern as dk
+from distkern.data import frames
+from distkern.data.frames import fit_frame
 from distkern.data.table_numbers import informative_values
+from distkern.runs import learned
 from distkern.runs.writing import write_dataset
 
 N_ROWS, N_AGENTS = 1500, 30
@@ -62,20 +69,24 @@ def test_frames_and_files_have_target_means_of_numbers(sold, tmp_path, is_real):
     kind = dk.NewtonRegressor if is_real else dk.NewtonClassifier
     model = kind(features="linear", random_state=0).fit(frame, labels)
     name = f"mean of {'target' if is_real else 'yes'} by agent"
-    assert model.table_.features[:3] == ("agent", name, "size")
+    signs = tuple(f"sign {at} of agent" for at in range(1, 33))
+    assert model.table_.features[:35] == ("agent", name, *signs, "size")
     data = write_dataset(frame, labels, tmp_path / "d.zarr", shuffle=False)
     assert data.table.columns[0].values == model.table_.columns[0].values
     np.testing.assert_allclose(data.table.columns[0].means, model.table_.columns[0].means, rtol=1e-12)
     # the means of later rows are those of the table, and an unknown agent is like all
     column = data.table.columns[0]
     agents = np.array([frame["agent"].max(), np.nan, 0.5])
-    found = np.zeros((3, 2))
+    found = np.zeros((3, 34))
     column.encode(agents, found, None)
     wanted = np.asarray(y if is_real else y > 0, dtype=float)
     own = [frame["agent"] == agents[0], frame["agent"].isna()]
     np.testing.assert_allclose(found[:2, 1], [wanted[rows].mean() for rows in own], atol=0.05)
-    np.testing.assert_allclose(found[2], [0.5, wanted.mean()], rtol=1e-12)
-    assert column.becomes == "1 feature and 1 mean target"
+    np.testing.assert_allclose(found[2], [0.5, wanted.mean(), *np.zeros(32)], rtol=1e-12)
+    digest = hashlib.blake2b(struct.pack("<d", agents[0]), digest_size=4).digest()
+    bits = [int(bit) for byte in digest for bit in f"{byte:08b}"]
+    np.testing.assert_allclose(found[0, 2:], (2.0 * np.array(bits) - 1.0) / np.sqrt(32))
+    assert column.becomes == "33 features and 1 mean target"
     # a training row has those of other folds
     means = data.train.reader(0)().features[:, 1]
     assert len(np.unique(means)) > 3 * len(column.values)
@@ -90,11 +101,34 @@ def test_a_saved_model_predicts_by_them(sold, tmp_path):
     assert np.mean((expected - y) ** 2) < 0.6 * np.var(y)
 
 
-def test_tables_of_mere_numbers_have_none(sold, tmp_path):
+def test_named_numbers_have_them_where_the_algorithm_is_chosen(sold, tmp_path):
     frame, y = sold
     frame = frame.drop(columns="region")
-    assert write_dataset(frame, y, tmp_path / "d.zarr").table.features == ("agent", "size")
+    features = write_dataset(frame, y, tmp_path / "d.zarr").table.features
+    assert (len(features), features[:3]) == (35, ("agent", "mean of target by agent", "sign 1 of agent"))
+    model = dk.KernelRegressor(random_state=0).fit(frame, y)
+    assert (model.table_.features, model.n_features_in_) == (features, 2)
+    predicted = model.predict(frame)
+    np.testing.assert_array_equal(model.predict(frame.to_numpy()), predicted)
+    of_array = dk.KernelRegressor(random_state=0).fit(frame.to_numpy(), y)
+    assert getattr(of_array, "table_", None) is None
+    # the coefficients of other estimators are those of the columns
     assert getattr(dk.NewtonRegressor(random_state=0).fit(frame, y), "table_", None) is None
+    # sizes are no names, nor are numbers that say nothing
+    assert getattr(dk.KernelRegressor(random_state=0).fit(frame[["size"]], y), "table_", None) is None
+    noise = np.random.default_rng(0).permutation(y)
+    assert getattr(dk.KernelRegressor(random_state=0).fit(frame, noise), "table_", None) is None
+
+
+def test_a_sample_of_many_rows_tells_whether_numbers_are_names(sold, monkeypatch):
+    frame, y = sold
+    frame, sizes = frame.drop(columns="region"), []
+    monkeypatch.setattr(learned, "_SAMPLE", 700)
+    monkeypatch.setattr(frames, "fit_frame", lambda X, *given: sizes.append(len(X)) or fit_frame(X, *given))
+    kind = partial(dk.KernelRegressor, algorithm="newton", settings={"nu": 1e-3})
+    plain = kind().fit(frame.assign(agent=np.arange(len(y)) % 30), y)
+    assert (sizes, getattr(plain, "table_", None)) == ([500], None)
+    assert (kind().fit(frame, y).table_.has_means, sizes) == (True, [500, 500, 1500])
 
 
 def test_dependence_finds_the_means_of_stored_numbers(sold):

@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 
 #: hashes kept per column of numbers; up to this many distinct values are counted exactly
 _KEPT = 1024
-#: most distinct values to keep
-MOST_VALUES = 4096
+#: most distinct values to keep: of any numbers, and of whole ones, which may be names
+MOST_VALUES, MOST_WHOLE = 4096, 32_768
 #: bits of a part of :func:`in_parts`
 _BITS = 26
 
@@ -86,7 +86,7 @@ class NumberFacts:
     extremes : values for which each of ``signals`` (n, k) is smallest or largest; without signals ``low`` and
         ``high``
     are_whole : all are integers
-    values : the distinct ones, sorted; None if there are more than 4,096
+    values : the distinct ones, sorted; None if there are more than 4,096, or 32,768 whole ones
     """
 
     def __init__(self, signals: Callable[[Array], Array | None] = lambda values: None) -> None:
@@ -147,4 +147,5 @@ class NumberFacts:
             self._keep(None if other.values is None else np.union1d(self.values, other.values))
 
     def _keep(self, values: Array | None) -> None:
-        self.values = values if values is not None and len(values) <= MOST_VALUES else None
+        most = MOST_WHOLE if self.are_whole else MOST_VALUES
+        self.values = values if values is not None and len(values) <= most else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -17,6 +18,8 @@ from distkern.data.columns.base import AbstractColumn, Ranges
 
 #: a training row's target means come from the rows outside its fold
 FOLDS = 5
+#: signs of a value
+N_SIGNS = 32
 #: bounds on s, the rows with the overall mean that are added to each value and shrink means of rare values
 _LEAST, _MOST = 0.1, 100.0
 
@@ -131,7 +134,12 @@ class TargetSums:
 
 @dataclass(frozen=True)
 class AbstractMeansColumn(AbstractColumn):
-    """A column that may have target means of its values.
+    """A column that may have target means and signs of its values.
+
+    Signs tell many values apart by few features: +-1 / sqrt(32) for each of 32 bits of the BLAKE2 digest of
+    a value's bytes, 0 for an unknown one. The squared distance of two values is 2 on average, as that of
+    indicators, with a standard deviation of .35. So kernels can learn what is special about a value, of
+    which its mean target says nothing, such as its trend.
 
     Attributes
     ----------
@@ -156,6 +164,11 @@ class AbstractMeansColumn(AbstractColumn):
 
     @property
     @abstractmethod
+    def has_signs(self) -> bool:
+        """Whether some features are signs."""
+
+    @property
+    @abstractmethod
     def n_levels(self) -> int:
         """Number of values that have means, except missing ones."""
 
@@ -169,6 +182,41 @@ class AbstractMeansColumn(AbstractColumn):
     def names_of_means(self) -> tuple[str, ...]:
         """Names of the features that are target means."""
         return tuple(f"mean of {output} by {self.name}" for output in self.outputs)
+
+    @property
+    def names_of_signs(self) -> tuple[str, ...]:
+        """Names of the features that are signs."""
+        return tuple(f"sign {at + 1} of {self.name}" for at in range(N_SIGNS * self.has_signs))
+
+    @property
+    @abstractmethod
+    def bytes_of_values(self) -> Iterable[bytes]:
+        """The bytes of each value with means, except missing ones, whose signs are those of the byte 255."""
+
+    @property
+    def at_signs(self) -> slice:
+        """The features that are signs: those after the target means, if any."""
+        first = self.at_means.stop
+        return slice(first, first + N_SIGNS * self.has_signs)
+
+    def put_signs(self, codes: NDArray[np.intp], out: Array) -> None:
+        """Fill the signs of ``out``, (n, n_features), with those of codes (n,), if any."""
+        if self.has_signs:
+            # code -1 selects the last row, of unknown values
+            out[:, self.at_signs] = self._table_of_signs[codes]
+
+    def ranges(self, facts: Any, of_means: Ranges) -> Ranges:
+        low, high = super().ranges(facts, of_means)
+        # scaling to ranges would make two values as different as 16 other features can
+        low[self.at_signs], high[self.at_signs] = -0.5, 0.5
+        return low, high
+
+    @cached_property
+    def _table_of_signs(self) -> Array:
+        values = [*self.bytes_of_values, *([b"\xff"] if self.has_missing else [])]
+        digests = b"".join(hashlib.blake2b(value, digest_size=N_SIGNS // 8).digest() for value in values)
+        bits = np.unpackbits(np.frombuffer(digests, dtype=np.uint8)).reshape(-1, N_SIGNS)
+        return np.asarray(np.vstack([2.0 * bits - 1.0, np.zeros(N_SIGNS)]) / np.sqrt(N_SIGNS))
 
     def with_outputs(self, outputs: Sequence[str], **changes: Any) -> Self:
         """Return the column with target means of 0, if any, to be replaced by :meth:`with_means`."""

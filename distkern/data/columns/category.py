@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,13 +14,13 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.data.columns._arrow import is_plain, pa, value_type
 from distkern.data.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading, parse_number
-from distkern.data.columns._target_means import AbstractMeansColumn
+from distkern.data.columns._target_means import N_SIGNS, AbstractMeansColumn
 from distkern.data.columns.base import AbstractColumn, DroppedColumn
 
 #: most distinct values of a column, which are held in memory
 MAX_LEVELS = 100_000
 #: a column with more categories than this gets target means and signs, as many as the most indicators
-MAX_ONEHOT = 32
+MAX_ONEHOT = N_SIGNS
 #: most one-hot features of a column, as rows are stored dense
 _MOST_ONEHOT = 2_000
 #: most outputs of target means, one per class
@@ -74,11 +72,6 @@ class CategoryColumn(AbstractMeansColumn):
     """Categories: a feature for each, or few features for all.
 
     Values are positions among the levels, -1 for an unknown category.
-
-    Signs tell many categories apart by few features: +-1 / sqrt(32) for each of 32 bits of the category's
-    BLAKE2 digest, 0 for an unknown one. The squared distance of two categories is 2 on average, as that of
-    indicators, with a standard deviation of .35. So kernels can learn what is special about a category,
-    of which its mean target says nothing, such as its trend.
 
     Attributes
     ----------
@@ -202,14 +195,17 @@ class CategoryColumn(AbstractMeansColumn):
         return bool(self.outputs)
 
     @property
+    def has_signs(self) -> bool:
+        return self.encoding == "signs"
+
+    @property
     def at_means(self) -> slice:
         return slice(0, len(self.default))
 
     @property
     def features(self) -> tuple[str, ...]:
         if self.encoding != "onehot":
-            n_signs = MAX_ONEHOT * (self.encoding == "signs")
-            return (*self.names_of_means, *(f"sign {at + 1} of {self.name}" for at in range(n_signs)))
+            return self.names_of_means + self.names_of_signs
         missing = [f"{self.name} is missing"] if self.has_missing else []
         return (*(f"{self.name}={level}" for level in self.levels), *missing)
 
@@ -221,17 +217,11 @@ class CategoryColumn(AbstractMeansColumn):
             return
         if self.has_means:
             self.put_means(codes, out[:, self.at_means], means)
-        if self.encoding == "signs":
-            # code -1 selects the last row, of unknown categories
-            out[:, self.at_means.stop :] = self._signs[codes]
+        self.put_signs(codes, out)
 
-    @cached_property
-    def _signs(self) -> Array:
-        # no category is this byte
-        words = [*map(str.encode, self.levels), *([b"\xff"] if self.has_missing else [])]
-        digests = b"".join(hashlib.blake2b(word, digest_size=MAX_ONEHOT // 8).digest() for word in words)
-        bits = np.unpackbits(np.frombuffer(digests, dtype=np.uint8)).reshape(-1, MAX_ONEHOT)
-        return np.asarray(np.vstack([2.0 * bits - 1.0, np.zeros(MAX_ONEHOT)]) / np.sqrt(MAX_ONEHOT))
+    @property
+    def bytes_of_values(self) -> Iterable[bytes]:
+        return map(str.encode, self.levels)
 
     def codes(self, values: Array) -> NDArray[np.intp]:
         return self.with_missing(values, values)

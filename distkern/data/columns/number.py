@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -49,11 +49,12 @@ _ID_NAME = re.compile(
 
 @dataclass(frozen=True)
 class NumberColumn(AbstractMeasure, AbstractMeansColumn):
-    """Numbers as they are; if single values matter, as in codes, also their target means.
+    """Numbers as they are; if single values matter, as in codes, also their target means and signs.
 
     Attributes
     ----------
     values : sorted numbers of the training rows, if they have target means
+    signs : whether they also have signs
     """
 
     kind: ClassVar[str] = "number"
@@ -69,6 +70,7 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     unseen: ClassVar[str] = "a number far outside the range of the training rows"
 
     values: tuple[float, ...] = ()
+    signs: bool = False
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
@@ -153,6 +155,10 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         return bool(self.values)
 
     @property
+    def has_signs(self) -> bool:
+        return self.signs
+
+    @property
     def at_means(self) -> slice:
         return slice(1, 1 + len(self.default))
 
@@ -162,15 +168,21 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
 
     @property
     def features(self) -> tuple[str, ...]:
-        return (self.name, *self.names_of_means, *self.flags)
+        return (self.name, *self.names_of_means, *self.names_of_signs, *self.flags)
 
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         missing = np.isnan(values)
         out[:, 0] = np.where(missing, self.fill, values)
         if self.values:
-            self.put_means(self.codes(values), out[:, self.at_means], means)
+            codes = self.codes(values)
+            self.put_means(codes, out[:, self.at_means], means)
+            self.put_signs(codes, out)
         if self.flag:
             out[:, -1] = missing
+
+    @property
+    def bytes_of_values(self) -> Iterable[bytes]:
+        return (np.float64(value).astype("<f8").tobytes() for value in self.values)
 
     def codes(self, values: Array) -> NDArray[np.intp]:
         if not self.values:
