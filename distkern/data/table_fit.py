@@ -208,9 +208,11 @@ class TableFit:
         whole; only such columns in tables of plain numbers, and none without names, as in arrays.
         """
         are_plain = all(column.is_identity or isinstance(column, DroppedColumn) for column in self.columns)
+        n_numbers = len(self.columns) - len(self._categories)
+        has_targets = 0 < len(self._targets.names) <= _MOST_OF_NUMBERS
+        if not has_targets or too_many_functions(n_numbers) or (are_plain and not self._is_named):
+            return {}
         found: dict[int, AbstractMeansColumn] = {}
-        if are_plain and not self._is_named:
-            return found
         for at, column in enumerate(self.columns):
             if type(column) is not NumberColumn:
                 continue
@@ -220,9 +222,7 @@ class TableFit:
             if values is not None and LEAST_VALUES <= len(values) <= most and (is_whole or not are_plain):
                 changes = {"values": tuple(values.tolist()), "signs": is_whole}
                 found[at] = column.with_outputs(self._targets.names, **changes)
-        is_possible = 0 < len(self._targets.names) <= _MOST_OF_NUMBERS
-        n_numbers = len(self.columns) - len(self._categories)
-        return found if is_possible and not too_many_functions(n_numbers) else {}
+        return found
 
     @property
     def _categories(self) -> list[int]:
