@@ -138,11 +138,13 @@ def worth(
         rows.append(["this model", *held(told)])
     if linear is not None and chosen is not None and chosen not in straight:
         rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
+    always = "always the mean" if is_real else "base rate"
     if measured:
         split, one = next(iter(measured.items()))
-        always = f"always the mean, {split} rows" if is_real else f"base rate, {split} rows"
         cells = [_FIGURES[name][1](one.base.get(name)) for name in names]
-        rows.append([always, *cells, *held(constant)])
+        rows.append([f"{always}, {split} rows", *cells, *held(constant)])
+    elif constant is not None:
+        rows.append([always, *held(constant)])
     header = ["", *(_named(name, target) for name in names)]
     if chosen is not None:
         header.append(f"{held_out}, held-out training rows")

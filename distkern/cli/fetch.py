@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.data.dataset import Dataset
     from distkern.jobs.record import Record
+    from distkern.runs.evaluation import Evaluation
 
 
 @click.command()
@@ -64,10 +65,12 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
 def _write_pages(record: Record, source: Place, target: Path, model: Any, history: list[Any]) -> None:
     """Write the report, and a search's trials with their page, anew: pages of others are never copied."""
     from distkern.choose.tuning.record import SearchFolder
-    from distkern.cli.facts import run_facts
+    from distkern.cli.facts import run_facts, worth_sections
     from distkern.cli.job import Job
+    from distkern.cli.train import evaluate_test_rows
     from distkern.cli.tuning import JOBS, search_folder
     from distkern.core.errors import CorruptDataError, DistkernError
+    from distkern.engine.executors import open_executor
     from distkern.show.report import write_report
 
     try:
@@ -81,8 +84,12 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any, histor
     except DistkernError as error:
         dataset = None
         click.echo(f"note: the report leaves out the data set: {error}", err=True)
-    facts = run_facts(job, dataset, model, history, {}, record.finished or 0.0)
-    write_report(target / "report.html", facts, history)
+    found: dict[str, Evaluation] = {}
+    if dataset is not None and dataset.test is not None:
+        with open_executor("threads") as executor:
+            evaluate_test_rows(dataset.test, (), found, None, model, executor)
+    facts = run_facts(job, dataset, model, history, found, record.finished or 0.0)
+    write_report(target / "report.html", facts, history, (), worth_sections(model, history, found))
     there = job.model_copy(update={"out": str(source)})
     if job.search is not None and search_folder(there).exists():
         here = job.model_copy(update={"out": str(target)})

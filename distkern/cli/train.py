@@ -145,6 +145,7 @@ def run_job(
     from distkern.cli.job import make_recipe
     from distkern.core.processes import peak_resident_bytes
     from distkern.engine.events import EventLog
+    from distkern.runs.limits import opened_executor
     from distkern.runs.run import train as train_model
     from distkern.show.clock import Clock
     from distkern.show.metrics import read, rewrite
@@ -182,7 +183,13 @@ def run_job(
     )
     history = read(folder / "metrics.jsonl")
     # a run whose model was finished already made no passes and must not replace the report
-    if recorder.totals or not (folder / "report.html").exists():
+    resumed = not recorder.totals
+    unreported = not (folder / "report.html").exists()
+    if resumed and test is not None and (unreported or compared is not None):
+        scheduler = None if on_cluster else job.scheduler
+        with opened_executor(scheduler, job.workers, job.memory_limit, lambda machine: machine) as executor:
+            evaluate_test_rows(test, (), evaluations, compared, fitted, executor)
+    if not resumed or unreported:
         # importances and the evaluation may take the most; the libraries that draw the report are in no plan
         last = history[-1]
         last["driver_peak_rss_bytes"] = max(last["driver_peak_rss_bytes"], peak_resident_bytes())

@@ -239,21 +239,16 @@ def train_best(
 
     Returns the lines of ``metrics.jsonl`` and the search metric on the test rows, None if not measured.
     """
-    from distkern.cli.train import evaluate_test_rows, run_job
+    from distkern.cli.train import run_job
     from distkern.cli.tuning_page import tuning_page
     from distkern.data.store.atomic import write_text_atomic
-    from distkern.engine.executors import open_executor
 
     begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
     best = job_of(job, search.candidates[ranked[0].number].estimator)
     metric = search.metric
     found: dict[str, Evaluation] = {}
     how: dict[str, Any] = {"evaluations": found, "compared": metric.name}
-    model, history = run_job(best, dataset, resume=begun, **how, **given)
-    if dataset.test is not None and not found and not given.get("on_cluster"):
-        # the model existed already
-        with open_executor("threads", workers=job.workers) as executor:
-            evaluate_test_rows(dataset.test, (), found, metric.name, model, executor)
+    _, history = run_job(best, dataset, resume=begun, **how, **given)
     if not found:
         return history, None
     measured = metric.value(found["test"].figures)

@@ -177,6 +177,9 @@ def test_a_model_stands_beside_the_linear_machine_and_the_base_rate():
     assert "<td>always the mean, test rows</td><td>0</td><td>4</td><td>0</td>" in html
     assert "<td>0.75</td><td>2</td><td>0.6</td>" in html
     assert "linear machine" not in html
+    # without test rows the held-out rows compare
+    cells = re.findall(r"<td>(.*?)</td>", worth({}, "", compared, is_real=True))
+    assert cells == ["this model", "0.6", "always the mean", "0"]
 
 
 def test_thresholds_are_quantiles_of_the_probabilities_with_the_balanced_one_marked():

@@ -99,7 +99,9 @@ def test_pages_are_written_anew_from_the_figures(data, tmp_path, capsys):
     texts = {file: file.read_bytes() for file in fetched.rglob("*") if file.is_file()}
     assert not [file for file, content in texts.items() if b"hostile" in content]
     report = (fetched / "report.html").read_text()
-    assert all(word in report for word in ("test error", "Stages", "n_landmarks", "480 rows"))
+    assert all(
+        word in report for word in ("test error", "Stages", "n_landmarks", "480 rows", "base rate, test rows")
+    )
     assert "2 candidates" in (fetched / "tune" / "report.html").read_text()
     assert len(list((fetched / "tune" / "trials").iterdir())) == 2
     # without the data set the rest is still known

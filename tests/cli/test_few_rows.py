@@ -139,3 +139,20 @@ def test_a_run_that_was_killed_goes_on_to_the_bits_of_a_cluster(folder, tmp_path
     finish(start_distkern(*job, "--out", str(killed), "--resume"))
     finish(start_distkern(*job, "--out", str(other), "--scheduler", "local", "--workers", "2"))
     np.testing.assert_array_equal(load_model(killed).coefficients_, load_model(other).coefficients_)
+
+
+def test_the_report_of_a_chosen_linear_machine_has_the_test_rows_also_after_a_killed_run(tmp_path):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(400, 4)).astype(np.float32)
+    labels = (features[:, 0] - 2 * features[:, 1] + rng.normal(size=400) > 0).astype(int)
+    write_dataset([(features, labels)], tmp_path / "d.zarr", test_fraction=0.25)
+    train = ["train", "--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m")]
+    assert main(train) == 0
+    assert load_model(tmp_path / "m").model_.settings.given["features"] == "linear"
+    report = tmp_path / "m" / "report.html"
+    for _ in range(2):
+        for words in ("base rate, test rows", "test AUC", "ROC curve", "Calibration", "Classes, test rows"):
+            assert words in report.read_text()
+        # a run that was killed after its model was written has no report
+        report.unlink()
+        assert main([*train, "--resume"]) == 0
