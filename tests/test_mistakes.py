@@ -142,13 +142,16 @@ def made(tmp_path_factory):
         ("explain m --data d.zarr", ["no command 'explain'", "load_model(M).explain(X, y)"]),
         (
             "update r --data d.zarr",
-            ["task 'classification', not regression; give a data set that `distkern shard FILE --like"],
+            ["task 'classification', not regression; give a data set that `distkern shard FILE --like r --"],
         ),
         ("runs m", ["m is a model", "`distkern runs .`"]),
         ("train d.zarr", ["d.zarr is a folder, not a job file", "--data d.zarr"]),
         ("train good.csv", ["good.csv is not a TOML file", "`distkern shard good.csv --out good.zarr`"]),
         ("update m --data good.csv", ["`distkern shard good.csv --like m --out good.zarr`"]),
-        ("shard new.csv --like m --out x.zarr", ["'income'", "distkern predict MODEL FILE --out P"]),
+        (
+            "shard new.csv --like m --out x.zarr",
+            ["'income'", "`distkern predict m new.csv --out predictions.csv`"],
+        ),
         ("shard good.csv --drop foo --out x.zarr", ["'foo'", "the columns are 'age', 'state', 'income'"]),
         ("train gone.toml", ["gone.toml", "no such file"]),
         ("train quote.toml", ["quote.toml", "line 1"]),
@@ -168,7 +171,7 @@ def made(tmp_path_factory):
         ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "the columns are 'age'"]),
         (
             "evaluate m --data o.zarr --split train",
-            ["o.zarr encodes its columns differently", "--like MODEL"],
+            ["o.zarr encodes its columns differently", "`distkern shard FILE --like m --out NEW.zarr`"],
         ),
         ("evaluate m --data d.zarr --split validation", ["'validation'", "'train'"]),
         ("inspect gone", ["gone", "no such file or folder"]),

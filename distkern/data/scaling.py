@@ -31,6 +31,9 @@ SPARSE_KINDS: tuple[ScalingKind, ...] = ("none", "unit", "ball", "maxabs")
 DEFAULT_SCALING: ScalingKind = "minmax"
 DEFAULT_SPARSE_SCALING: ScalingKind = "unit"
 
+#: the command that makes rows as a model needs them; the command line knows the model
+SHARD_LIKE = "`distkern shard FILE --like MODEL --out NEW.zarr`"
+
 #: bytes of the float64 copy of rows to scale at a time
 _TILE_BYTES = 2**20
 
@@ -443,7 +446,7 @@ def preparation_for(
         raise InputError(
             "encodes its columns differently from the training data",
             where=where,
-            hint="shard the file again with --like MODEL",
+            hint=f"shard its file again: {SHARD_LIKE}",
         )
     order = None
     if names is not None and dataset.feature_names is not None:
@@ -455,7 +458,7 @@ def preparation_for(
                 f"the rows were divided by norms that include columns unknown to the model "
                 f"({dataset.scaling.kind})",
                 where=where,
-                hint="shard it with --drop and these columns, or with --like MODEL",
+                hint=f"shard it with --drop and these columns, or as the model needs it: {SHARD_LIKE}",
             )
     elif dataset.n_features != n_features:
         raise InputError(

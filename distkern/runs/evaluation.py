@@ -20,6 +20,7 @@ from distkern.core.names import plain_labels
 from distkern.core.targets import plain_targets
 from distkern.core.types import Block, Floats, is_dask
 from distkern.data.dataset import Split
+from distkern.data.scaling import SHARD_LIKE
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
@@ -355,7 +356,7 @@ def evaluation_pass(
             f"is a data set for task {split.dataset.task!r}, but "
             f"{model.columns.estimator} is for {model.task}",
             where=str(split.dataset.path),
-            hint="give a data set of the same table and task, as `distkern shard FILE --like MODEL` makes",
+            hint=f"give a data set of the same table and task, as {SHARD_LIKE} makes",
         )
     make = residuals_pass if model.task == "regression" else _counting_pass
     return make(model, split, found, compared)

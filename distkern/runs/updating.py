@@ -21,6 +21,7 @@ from distkern.core.sparse import Rows as Features
 from distkern.core.targets import plain_targets
 from distkern.core.types import AbstractSource, Block
 from distkern.data.dataset import Dataset, Split
+from distkern.data.scaling import SHARD_LIKE
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
@@ -326,7 +327,7 @@ class UpdateRows:
         InputError
             If it has other columns or another task, or labels that the model does not know.
         """
-        check_task(split.dataset, model.task, "give a data set that `distkern shard FILE --like MODEL` made")
+        check_task(split.dataset, model.task, f"give a data set that {SHARD_LIKE} made")
         preparation = model.columns.preparation(split.dataset)
         codes = _codes(model, split)
         data = from_split(split, model.task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -177,7 +178,10 @@ def _target(
         except InputError as error:
             if not options.may_lack:
                 raise
-            hint = "give rows with targets, or predict the targets: distkern predict MODEL FILE --out P"
+            file = shlex.quote(where.partition(",")[0])
+            hint = (
+                f"give rows with targets, or predict: `distkern predict MODEL {file} --out predictions.csv`"
+            )
             raise InputError(error.what, where=where, hint=hint) from None
     if options.target_kind == "none":
         return None
