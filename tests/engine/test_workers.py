@@ -303,3 +303,19 @@ def test_what_is_under_way_does_not_hide_that_the_scheduler_is_gone(monkeypatch)
         calls = [Call(Timed, (number, 0.0, 0.0), ToySource(), ()) for number in range(6)]
         with pytest.raises(ClusterError, match="the scheduler is gone"):
             executor.reduced("toys", calls, max, lambda done: None)
+
+
+def test_a_script_that_every_worker_process_would_run_again_needs_a_guard(data, tmp_path):
+    lines = (
+        "import dask, distkern",
+        "dask.config.set(scheduler='processes', num_workers=1)",
+        f"rows = distkern.open_dataset({str(data.path)!r}).train",
+        "fit = distkern.NewtonClassifier(features='linear', nu=1e-4, stages=1).fit",
+    )
+    for guard, code in (("", 1), ("if __name__ == '__main__': ", 0)):
+        script = tmp_path / "fit.py"
+        script.write_text("\n".join((*lines, f"{guard}fit(rows)")))
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+        assert done.returncode == code, done.stderr
+        said = done.stderr.splitlines()[-1:]
+        assert [line.endswith('below `if __name__ == "__main__":`') for line in said] == [True] * code

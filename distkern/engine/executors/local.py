@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
+from pathlib import Path
 from typing import Any, ClassVar
 
 import dask
@@ -27,7 +29,7 @@ import dask.threaded
 from dask.callbacks import Callback
 
 from distkern.core import blas, processes
-from distkern.core.errors import DistkernError
+from distkern.core.errors import DistkernError, InputError
 from distkern.core.types import AbstractSource, Reader
 from distkern.engine.dask.graph import GraphReader, reduce_graph
 from distkern.passes.execution import AbstractExecutor, Call, Progress, Shared, Timed, folded
@@ -36,6 +38,8 @@ from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Roun
 
 #: tries of a task whose worker process dies
 RETRIES = 3
+#: exit code of a process after an uncaught exception, which tasks have none of; killed processes have others
+_UNCAUGHT = 1
 
 
 class AbstractLocalExecutor(AbstractExecutor):
@@ -143,7 +147,7 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
         try:
             return self._start().submit(call.function, *_arguments(call), *_readers(call))
         except BrokenProcessPool:
-            self.close()
+            self._replace_pool()
             return self._submit(call)
 
     def finished(
@@ -170,6 +174,10 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
             for future in waiting:
                 future.cancel()
 
+    def _replace_pool(self) -> None:
+        """Close a broken pool; a later task opens a new one."""
+        self.close()
+
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
@@ -179,6 +187,26 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
 def deadly(what: str) -> DistkernError:
     """Return the error for worker processes that keep dying."""
     return DistkernError(f"worker processes died {RETRIES} times in {what} (out of memory?)")
+
+
+def refuse_unguarded(script: Path) -> None:
+    """Refuse a script that every worker process runs again when it starts; one with a guard is not the cause.
+
+    Raises
+    ------
+    InputError
+        If the script lacks ``if __name__ == "__main__":``.
+    """
+    try:
+        has_guard = "__main__" in script.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    if not has_guard:
+        raise InputError(
+            "worker processes cannot start, since each of them runs the script again",
+            where=str(script),
+            hint='put what the script does below `if __name__ == "__main__":`',
+        ) from None
 
 
 def available_cores() -> int:
@@ -247,8 +275,20 @@ class ProcessesExecutor(AbstractPoolExecutor):
             try:
                 return dask.multiprocessing.get(graph, key, pool=self._start(), **how)
             except BrokenProcessPool:
-                self.close()
+                self._replace_pool()
         raise deadly("the same pass")
+
+    def _replace_pool(self) -> None:
+        ran = list(self._processes())
+        # joins the processes, whose exit codes are known then
+        self.close()
+        script = getattr(sys.modules["__main__"], "__file__", None)
+        if script is not None and any(process.exitcode == _UNCAUGHT for process in ran):
+            refuse_unguarded(Path(script))
+
+    def _processes(self) -> Iterator[Any]:
+        if isinstance(self._pool, ProcessPoolExecutor):
+            yield from self._pool._processes.values()
 
     def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
         waiting: deque[tuple[Call, Future[Timed]]] = deque()
@@ -276,11 +316,9 @@ class ProcessesExecutor(AbstractPoolExecutor):
         raise deadly("the same pass")
 
     def worker_peaks(self) -> dict[str, int]:
-        if not isinstance(self._pool, ProcessPoolExecutor):
-            return {}
         return {
             f"process {process.pid}": processes.peak_resident_bytes(process.pid)
-            for process in self._pool._processes.values()
+            for process in self._processes()
             if process.pid is not None
         }
 
