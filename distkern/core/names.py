@@ -57,8 +57,9 @@ def _mismatch(missing: list[str], unknown: list[str], where: str, owner: str) ->
     if unknown and where == "X":
         hint += ": X[[*model.feature_names_in_]]"
     if missing and unknown:
-        close = difflib.get_close_matches(unknown[0], missing, n=1)
-        hint = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"
+        alike = ((one, _alike(one, missing)) for one in unknown)
+        pair = next(((one, close[0]) for one, close in alike if close), None)
+        hint = f"rename {pair[0]!r} to {pair[1]!r}" if pair else "rename the columns"
     return InputError(what, where=where, hint=hint)
 
 
@@ -69,15 +70,39 @@ def _listed(names: list[str]) -> str:
 
 
 def near_column(name: str, names: Sequence[str]) -> str:
-    """Return a hint for a column that is not among ``names``: a similar name, or the first of them."""
+    """Return a hint for a column that is not among ``names``, as :func:`near_name` does."""
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and all(part in names for part in parts):
         return f"{' and '.join(map(repr, parts))} are columns of their own: repeat the option for each"
-    in_case = [one for one in names if one.casefold() == name.casefold()]
+    return near_name(name, names, "columns")
+
+
+def near_name(name: str, names: Sequence[str], kind: str) -> str:
+    """Return a hint for a name that is not among those of a kind: a similar one, or the most similar of them.
+
+    >>> near_name("incme", ["age", "income"], "columns")
+    "did you mean 'income'?"
+    """
     longer = [one for one in names if len(name) >= 3 and name.casefold() in one.casefold()]
-    close = in_case or difflib.get_close_matches(name, names, n=1, cutoff=_ALIKE) or longer
-    shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
-    return f"did you mean {close[0]!r}?" if close else f"the columns are {shown}"
+    close = _alike(name, names) or longer
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if len(names) <= _MOST_SHOWN:
+        return f"the {kind} are {', '.join(map(repr, names))}"
+    matcher = difflib.SequenceMatcher(b=name.casefold())
+
+    def similarity(one: str) -> float:
+        matcher.set_seq1(one.casefold())
+        return matcher.ratio()
+
+    shown = sorted(names, key=similarity, reverse=True)[:_MOST_SHOWN]
+    return f"of the {len(names):,} {kind}, the most similar are {', '.join(map(repr, shown))}"
+
+
+def _alike(name: str, names: Sequence[str]) -> list[str]:
+    """Return the names that differ from a name in case only, or else the one of a similar spelling."""
+    in_case = [one for one in names if one.casefold() == name.casefold()]
+    return in_case or difflib.get_close_matches(name, names, n=1, cutoff=_ALIKE)
 
 
 def written(value: Any) -> str:

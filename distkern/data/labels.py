@@ -8,7 +8,6 @@ files have no types: their labels become the classes that ``fit`` finds in the c
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 import unicodedata
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
-from distkern.core.names import LabelKind, date_text, kind_of, label_texts, plain_labels, written
+from distkern.core.names import LabelKind, date_text, kind_of, label_texts, near_name, plain_labels, written
 from distkern.data.columns._reading import parse_number
 from distkern.data.formats.base import RawChunk, not_finite
 
@@ -287,11 +286,10 @@ class LabelEncoder:
             return np.array([names[mapping.max()]]), 0 * mapping
         if not totals[1]:
             labels = [written(key) for key in sorted(set(keys))]
-            near = difflib.get_close_matches(positive, labels, n=1)
-            shown = ", ".join(labels[:10]) + (", ..." if len(labels) > 10 else "")
-            hint = f"did you mean {near[0]!r}?" if near else f"the labels are {shown}"
             raise InputError(
-                f"no training row has the label {positive!r}", where=f"--positive {positive}", hint=hint
+                f"no training row has the label {positive!r}",
+                where=f"--positive {positive}",
+                hint=near_name(positive, labels, "labels"),
             )
         if not totals[0]:
             raise _one_class(wanted, self._seen[0].place)

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 
-from distkern.core.errors import InputError, invalid_value, unknown_name
+from distkern.core.errors import InputError, invalid_value
+from distkern.core.names import near_column
 from distkern.core.parameters import Whole
 from distkern.core.rng import Purpose, stream
 from distkern.core.targets import plain_targets
@@ -99,6 +100,6 @@ def _places(wanted: Sequence[str | int], columns: list[InputColumn]) -> tuple[in
     for each in wanted:
         place = names.index(each) if each in names else each
         if not (isinstance(place, int | np.integer) and 0 <= place < len(names)):
-            raise unknown_name("column", str(each), names)
+            raise InputError(f"unknown column {each!r}", hint=near_column(str(each), names))
         places.append(int(place))
     return tuple(dict.fromkeys(places))

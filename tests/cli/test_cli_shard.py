@@ -125,7 +125,7 @@ def test_inspect_tells_of_the_copy(folder, capsys):
             "part1.csv --out f.zarr --target x --rows-per-shard 0",
             ["--rows-per-shard must be an integer >= 1, got 0"],
         ),
-        ("part1.csv --out f.zarr --positive c", ["--positive c", "a, b"]),
+        ("part1.csv --out f.zarr --positive c", ["--positive c", "the labels are 'a', 'b'"]),
         ("part1.csv --out part2.csv --overwrite", ["part2.csv", "not a data set"]),
         ("bad.csv --out f.zarr", ["bad.csv", "row 2 (line 3)", "column 'x'"]),
         ("d.zarr", ["--out", "--columns to add the feature-major copy to d.zarr"]),

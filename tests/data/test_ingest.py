@@ -66,7 +66,7 @@ def test_one_label_against_the_rest(tmp_path, column, positive):
         (
             ["1", "2"],
             {"positive": "3"},
-            "--positive 3: no training row has the label '3'; the labels are 1, 2",
+            "--positive 3: no training row has the label '3'; the labels are '1', '2'",
         ),
         (["setosa", "other"], {"positive": "setos"}, "did you mean 'setosa'"),
         (

@@ -10,6 +10,7 @@ import pytest
 
 import distkern as dk
 from distkern.core.errors import InputError
+from distkern.core.names import near_column, order_by_name
 
 RNG = np.random.default_rng(0)
 Y = np.arange(240) % 2
@@ -158,3 +159,15 @@ def test_labels_that_are_ids_are_warned_of():
         UserWarning, match="y has 40 classes for 40 rows; use a regressor if y is a quantity, or another y"
     ):
         model().fit(FRAME[["age"]][:40], FRAME["customer"][:40])
+
+
+def test_the_wanted_column_of_many_is_not_hidden():
+    names = [f"x{place}" for place in range(60)] + ["net_income_eur"]
+    hint = near_column("customer income", names)
+    assert hint.startswith("of the 61 columns, the most similar are 'net_income_eur', 'x")
+    assert hint.count("'") == 20
+    assert near_column("income", names) == near_column("Net_Income_EUR", names)
+    assert near_column("income", names) == "did you mean 'net_income_eur'?"
+    # of several unknown columns, the one that a missing column may be
+    with pytest.raises(InputError, match="rename 'Net income eur' to 'net_income_eur'"):
+        order_by_name(["age", "new", "Net income eur"], ["age", "net_income_eur"], where="X", owner="m")
