@@ -297,7 +297,7 @@ def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
             f"the table, or {table.n_features} encoded features",
             where="X",
         )
-    values = np.asarray(columns.rows(table.kinds()).features)
+    values = np.asarray(columns.rows(table.kinds(FRAMES)).features)
     unseen = table.unseen(values)
     if scaling.kind == "unit":
         # rows of the data set, already of norm 1, are accepted too

@@ -15,6 +15,7 @@ from distkern.core.held_out import Keys
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
 from distkern.data.columns import COLUMNS, AbstractColumn
+from distkern.data.columns._reading import OPTIONS, Remedies
 from distkern.data.columns._target_means import AbstractMeansColumn
 from distkern.data.columns.base import DROP, DroppedColumn
 from distkern.data.columns.date import DateColumn
@@ -108,7 +109,7 @@ class Table(_StoredTable):
         """Number of columns of encoded rows."""
         return self.ends[-1]
 
-    def kinds(self) -> TableKinds:
+    def kinds(self, remedies: Remedies = OPTIONS) -> TableKinds:
         """Return a reader of later tables: each column with its kind and categories."""
         # imported here, as encoding rows needs no reader
         from distkern.data.formats._kinds import TableKinds
@@ -126,6 +127,7 @@ class Table(_StoredTable):
             zones={column.name: column.zone for column in self.columns if isinstance(column, DateColumn)},
             decimal=self.decimal,
             unused=[column.name for column in self.columns if isinstance(column, DroppedColumn)],
+            remedies=remedies,
         )
 
     def encode(

@@ -1,5 +1,7 @@
 """Files that come after those that a model was trained on, as people have them."""
 
+import re
+
 import numpy as np
 import pandas
 import pytest
@@ -209,3 +211,25 @@ def test_matrices_with_fewer_or_more_columns_are_refused(tmp_path, width):
     # svmlight leaves out what is 0
     (tmp_path / "later.svm").write_text("0 1:1\n1 2:1\n")
     assert shard(tmp_path / "later.svm", tmp_path / "e.zarr", like=like, scale=None).n_features == 3
+
+
+@pytest.mark.parametrize(
+    ("trained", "later", "hint"),
+    [
+        (["5%", "18%"], "0.18", "write 18% for a share, 0.18% for a percentage"),
+        (["5", "18"], "18%", "write it without %, in the unit of the other values (0.18 or 18)"),
+    ],
+)
+def test_a_column_in_percent_or_not_is_so_later(tmp_path, trained, later, hint):
+    text = "rate,c,y\n" + "".join(f"{trained[at % 2]},{'uv'[at % 2]},{at}\n" for at in range(40))
+    model = model_of(made(tmp_path, written(tmp_path, text), task="regression"))
+    said = f"row 1 .*column 'rate': '{later}' is not in .*; {re.escape(hint)}"
+    with pytest.raises(InputError, match=f"later.csv, {said}$"):
+        found(model, tmp_path, f"rate,c\n{later},u\n{later},v\n")
+    new = pandas.DataFrame({"rate": [later] * 2, "c": ["u", "v"]})
+    frames = r", or give shares as numbers: X\['rate'\] = X\['rate'\].astype\(float\)" * (later == "0.18")
+    with pytest.raises(InputError, match=f"X, {said}{frames}$"):
+        model.predict(new)
+    if frames:
+        new["rate"] = new["rate"].astype(float)
+        np.testing.assert_array_equal(model.predict(new), model.predict(new.assign(rate="18%")))

@@ -109,6 +109,7 @@ class Remedies:
     as_columns : encode it by one feature per category
     leave_out : leave it out
     as_dates : give the notation of its dates
+    as_shares : give the column's shares as numbers, the end of a sentence; "" if files hold only texts
     as_missing : declare a text as missing, with ``{}`` for the text; "" if that cannot be said
     """
 
@@ -116,6 +117,7 @@ class Remedies:
     as_columns: str = "give --categorical {}=onehot (or drop)"
     leave_out: str = "give --drop {}"
     as_dates: str = "give --day-first or --month-first"
+    as_shares: str = ""
     as_missing: str = "--na {} if it stands for a missing value"
 
 
@@ -125,6 +127,7 @@ FRAMES = Remedies(
     as_columns="make columns of them: pandas.get_dummies(X, columns=[{!r}])",
     leave_out="leave it out: X.drop(columns={!r})",
     as_dates="make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)",
+    as_shares=", or give shares as numbers: X[{0!r}] = X[{0!r}].astype(float)",
     as_missing="",
 )
 

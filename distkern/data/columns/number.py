@@ -137,6 +137,17 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         values = _without_na(values / 100.0 if rule == "%" else values, reading)
         return Parsed(values, wrong, f"{{}} is not {what}{reading.others}")
 
+    @classmethod
+    def _hint(cls, word: str | None, reading: Reading, *, is_odd: bool) -> str:
+        hint = super()._hint(word, reading, is_odd=is_odd)
+        (value,), (unit,) = numbers_of([word], reading.notation.decimal or ".")
+        if word is None or reading.is_target or np.isnan(value) or {unit, reading.rule} != {"", "%"}:
+            return hint
+        if unit:
+            return f"write it without %, in the unit of the other values ({value / 100.0:g} or {value:g})"
+        shares = "" if is_odd else reading.remedy("as_shares")
+        return f"write {100.0 * value:g}% for a share, {word}% for a percentage{shares}"
+
     def remark(self, facts: NumberFacts, reading: Reading) -> str:
         like = looks_like(facts, self.name, with_zeros=reading.with_zeros)
         if like == "id":
