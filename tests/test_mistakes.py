@@ -139,6 +139,10 @@ def made(tmp_path_factory):
         ("evaluate m d.zarr", ["Missing option '--data'; write --data d.zarr"]),
         ("update m good.csv", ["Missing option '--data'; write --data good.csv"]),
         ("evaluate m", ["Missing option '--data'; write --data D.zarr"]),
+        (
+            "export x.onnx m",
+            ["""`python -c 'import distkern as dk; dk.export(dk.load_model("m"), "x.onnx")'`"""],
+        ),
         ("explain m --data d.zarr", ["no command 'explain'", "load_model(M).explain(X, y)"]),
         (
             "update r --data d.zarr",
@@ -324,6 +328,8 @@ def with_nan():
         (lambda: write_dataset("x.zarr", X, Y), ["another order", "write_dataset(X, y, path)"]),
         (lambda: write_dataset(X, "x.zarr", Y), ["another order", "write_dataset(X, y, path)"]),
         (lambda: distkern.export(fitted(), "nosuch/m.onnx"), ["there is no folder nosuch"]),
+        (lambda: distkern.export("m.onnx", fitted()), ["the model comes first: export(model, 'm.onnx')"]),
+        (lambda: distkern.export("m.onnx", "m"), ["first: export(load_model('m'), 'm.onnx')"]),
         (lambda: distkern.export(fitted(), "d.zarr"), ["d.zarr", "is a folder"]),
         (lambda: distkern.open_dataset("good.csv"), ["good.csv", "distkern shard good.csv"]),
         (lambda: distkern.load_model("d.zarr"), ["d.zarr", "not a model"]),

@@ -42,15 +42,17 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            raise no_command(cmd_name, list(_COMMANDS))
+            return None
         command = getattr(importlib.import_module(f"distkern.cli.{_COMMANDS[cmd_name]}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
         # a shell that asks for completions gives unfinished lines
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            raise no_command(args[0], args[1:], list(_COMMANDS))
+        name, command, rest = super().resolve_command(ctx, args)
         if not ctx.resilient_parsing:
             _refuse_options_as_values(command, rest)
         return name, command, rest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import json
 import math
 import os
 import re
@@ -46,7 +47,6 @@ _ELSEWHERE = {
         ("report", "plot"),
         "a model's folder has a report.html; `distkern evaluate M --data D.zarr --html FILE` writes a page",
     ),
-    **dict.fromkeys(("export", "onnx"), "in Python: distkern.export(model, 'model.onnx')"),
     "serve": "in Python: load_model(M).predict([record])",
     "version": "write `distkern --version`",
     "help": "write `distkern --help`, or `distkern COMMAND --help`",
@@ -107,11 +107,33 @@ _OUR_OPTIONS = {
 _COMMAND, _MODEL = re.compile("`[^`]*`"), re.compile(r"\bMODEL\b")
 
 
-def no_command(name: str, known: Sequence[str]) -> InputError:
+def no_command(name: str, arguments: Sequence[str], known: Sequence[str]) -> InputError:
     """Return the error for an unknown command, with what to give instead."""
     near = nearest(name, known)
     meant = f"did you mean {near!r}?" if near else f"use one of {', '.join(known)}"
-    return InputError(f"no command {name!r}", hint=_ELSEWHERE.get(name, meant))
+    hint = _exported(arguments) if name in ("export", "onnx") else _ELSEWHERE.get(name, meant)
+    return InputError(f"no command {name!r}", hint=hint)
+
+
+def _exported(arguments: Sequence[str]) -> str:
+    """Return how Python exports the model among the arguments, in any order, to the file among them."""
+    model = _model_among(arguments) or "MODEL"
+    others = (word for word in arguments if word != model and not word.startswith("-"))
+    model, file = json.dumps(model), json.dumps(next(others, "model.onnx"))
+    code = f"import distkern as dk; dk.export(dk.load_model({model}), {file})"
+    return f"Python writes ONNX files, the model first: `python -c {shlex.quote(code)}`"
+
+
+def _model_among(arguments: Sequence[str]) -> str | None:
+    """Return the first argument that is a saved model."""
+    from distkern.data.store.places import place_of
+
+    for word in arguments:
+        # other words are no places, or places out of reach
+        with contextlib.suppress(DistkernError, OSError, ValueError):
+            if (place_of(word) / "model.json").exists():
+                return word
+    return None
 
 
 def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[int, str]:
@@ -159,19 +181,10 @@ def explain(error: BaseException, arguments: Sequence[str] = ()) -> tuple[int, s
 
 def _with_model(arguments: Sequence[str], command: re.Match[str]) -> str:
     """Return a command that a message quotes with the model among the arguments in place of ``MODEL``."""
-    if not _MODEL.search(command[0]):
+    if not _MODEL.search(command[0]) or (model := _model_among(arguments[1:])) is None:
         return command[0]
-    from distkern.data.store.places import place_of
-
-    def is_model(word: str) -> bool:
-        # other words are no places, or places out of reach
-        with contextlib.suppress(DistkernError, OSError, ValueError):
-            return (place_of(word) / "model.json").exists()
-        return False
-
-    model = shlex.quote(next(filter(is_model, arguments[1:]), "MODEL"))
     # a function, since a path may have backslashes
-    return _MODEL.sub(lambda _: model, command[0])
+    return _MODEL.sub(lambda _: shlex.quote(model), command[0])
 
 
 def _data_by_name(error: click.UsageError, arguments: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def export(model: Any, path: Location) -> None:
     >>> bool((label == model.predict(X[:3])).all())
     True
     """
+    _refuse_swapped(model, path)
     place = place_of(path)
     if isinstance(place, Path) and (place.is_dir() or not place.parent.is_dir()):
         what = "is a folder" if place.is_dir() else f"there is no folder {place.parent}"
@@ -106,6 +108,19 @@ def export(model: Any, path: Location) -> None:
         raise refusal(f"the file would have {made.ByteSize():,} bytes, and ONNX files have at most 2 GiB")
     onnx_library().checker.check_model(made)
     write_bytes_atomic(place, made.SerializeToString())
+
+
+def _refuse_swapped(model: Any, path: Any) -> None:
+    """Refuse a path in place of the model, with the call that has both where they belong."""
+    if isinstance(path, str | os.PathLike):
+        if not isinstance(model, str | os.PathLike) or not (place_of(path) / "model.json").exists():
+            return
+        given = f"load_model({os.fspath(path)!r})"
+    else:
+        given = "model"
+    if isinstance(model, str | os.PathLike):
+        hint = f"the model comes first: export({given}, {os.fspath(model)!r})"
+        raise InputError("is a path, not a model", where="model", hint=hint)
 
 
 Answers = dict[str, tuple[Value, str, list[int]]]
