@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.cli.evaluate import figure_rows, mistakes
+from distkern.core.templates import TEMPLATES
 from distkern.core.text import in_percent
 from distkern.show.page import (
     Axis,
@@ -26,7 +27,6 @@ from distkern.show.page import (
     tiles,
 )
 from distkern.show.style import STYLES, Style, short_number
-from distkern.show.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from distkern.core.choices import Compared

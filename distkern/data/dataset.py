@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 #: how targets are stored, by task: class codes or numbers
 TARGET_TYPES = {"classification": "int32", "regression": "float64"}
+
+#: features beyond which notebooks show no rows
+_WIDE = 50
 
 #: memory for the driver of a store: s3fs, fsspec's largest (measured, rounded up)
 STORE_DRIVER_BYTES = 56 * 2**20
@@ -87,8 +89,8 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         shown = "" if self.test is None else f"{self.test.n_rows:,} test rows; "
-        facts = f"<b>{html.escape(self.path.name)}</b>: {self.task}, {shown}scaled by {self.scaling.kind}"
-        return f"<p>{facts}</p>{self.train._repr_html_()}"
+        words = f"{self.task}, {shown}scaled by {self.scaling.kind}"
+        return _template("dataset", self.path.name, words, self.train._repr_html_())
 
     def __repr__(self) -> str:
         test = "" if self.test is None else f" + {self.test.n_rows:,} test"
@@ -296,15 +298,20 @@ class Split(AbstractSource):
         return arrays
 
     def _repr_html_(self) -> str:
-        rows = f"{self.n_rows:,} {html.escape(self.name)} rows &times; {self.n_features:,} features"
-        if self.n_features > 50:
-            return f"<p>{rows}, {self.n_blocks:,} shards</p>"
-        shown: str = self.head()._repr_html_()
-        return f"<p>{rows}, {self.n_blocks:,} shards; the first of them:</p>{shown}"
+        shards = f"{self.n_blocks:,} shard{'s' * (self.n_blocks != 1)}"
+        words = f"{self.n_rows:,} {self.name} rows x {self.n_features:,} features, {shards}"
+        return _template("rows", words, "" if self.n_features > _WIDE else self.head()._repr_html_())
 
     def __repr__(self) -> str:
         groups = f", in groups of {self.dataset.group_name!r}" if self.has_groups else ""
         return f"<{self.name} rows of {self.dataset!r}, {self.n_blocks:,} shards{groups}>"
+
+
+def _template(name: str, *parts: str) -> str:
+    # only notebooks need Jinja2
+    from distkern.core.templates import TEMPLATES
+
+    return str(getattr(TEMPLATES, name)(*parts))
 
 
 def rows_at(ends: NDArray[Any], positions: Indices, rows_of: Callable[[int, Indices], Rows]) -> Rows:

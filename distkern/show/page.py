@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from markupsafe import Markup as Html
 
+from distkern.core.templates import TEMPLATES
 from distkern.core.text import PAGE_BEGINS
 from distkern.show.style import ELEMENTS, FONT, STYLES, VARIABLES, Style
-from distkern.show.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from distkern.data.store.places import Location

@@ -59,8 +59,18 @@ def test_labels_frames_and_dask_arrays(tmp_path, sparse):
     np.testing.assert_array_equal(whole.toarray() if sparse else whole, X)
     assert labels.compute().tolist() == y.tolist()
     shown = data._repr_html_()
-    assert "100 train rows &times; 4 features" in shown
+    assert "<p>100 train rows x 4 features, 4 shards; the first of them:</p>" in shown
     assert "<th>target</th>" in shown
+
+
+def test_texts_of_a_data_set_are_escaped_in_notebooks(tmp_path):
+    frame = pandas.DataFrame(X, columns=["<i>", "b", "c", "d"])
+    data = dk.write_dataset(frame, y, tmp_path / "<b>.zarr")
+    assert data._repr_html_().startswith("<p><b>&lt;b&gt;.zarr</b>: classification, scaled by minmax</p>")
+    assert "<i>" not in data._repr_html_()
+    # wide rows are not shown
+    wide = dk.write_dataset(np.tile(X, 13), y, tmp_path / "w.zarr")
+    assert wide.train._repr_html_().strip() == "<p>100 train rows x 52 features, 1 shard</p>"
 
 
 def test_a_data_set_is_fitted_as_its_training_split(tmp_path):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from distkern.core.templates import TEMPLATES
 from distkern.core.text import in_bytes, in_number, in_percent, in_time
 from distkern.show.live.history import ClusterView, PassView, RunHistory, clock
 from distkern.show.page import Axis, Curve, Html, Plot, bar, heading, joined, key, note, table
 from distkern.show.page import tiles as tile_row
 from distkern.show.passes import pass_sections
 from distkern.show.style import STYLES, short_number
-from distkern.show.templates import TEMPLATES
 
 #: x axis of the stages' plots -> key of their metrics, and label
 POSITIONS = {

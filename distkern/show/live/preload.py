@@ -115,7 +115,7 @@ TRAVELLING = (
     "distkern.show.page",
     "distkern.show.passes",
     "distkern.show.plots",
-    "distkern.show.templates",
+    "distkern.core.templates",
     "distkern.core.text",
 )
 

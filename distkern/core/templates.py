@@ -62,6 +62,12 @@ _PARTS = """
   {%- endfor -%}
 </div>{% endmacro %}
 
+{% macro rows(words, head) %}<p>{{ words }}{% if head %}; the first of them:{% endif %}</p>
+{{ head | safe }}{% endmacro %}
+
+{% macro dataset(name, words, rows) %}<p><b>{{ name }}</b>: {{ words }}</p>
+{{ rows | safe }}{% endmacro %}
+
 {% macro page(title, begins, style, body, script) -%}
 {{ begins }}{{ title }}</title><style>{{ style }}</style></head><body>
 <h1>{{ title }}</h1>
