@@ -117,8 +117,7 @@ def demo(
             choice = _choice(dataset, job, terminal)
     except MemoryBudgetError as error:
         # the demo takes neither hyperparameters nor sizes of shards
-        what = error.what.partition(", or ")[0].partition("; ")[0]
-        raise MemoryBudgetError(what, where=error.where) from error
+        raise MemoryBudgetError(error.of_limit, where=error.where) from error
     except KeyboardInterrupt as interrupt:
         again = "run the same command again to continue"
         if overwrite:

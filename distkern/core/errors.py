@@ -165,7 +165,21 @@ class CorruptDataError(InputError):
 
 
 class MemoryBudgetError(InputError):
-    """The plan does not fit the memory limit."""
+    """The plan does not fit the memory limit.
+
+    Attributes
+    ----------
+    of_limit : the problem with a higher limit as the only remedy
+    """
+
+    def __init__(
+        self, what: str, *, where: str | None = None, hint: str | None = None, of_limit: str | None = None
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.of_limit = what if of_limit is None else of_limit
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(type(self), where=self.where, hint=self.hint, of_limit=self.of_limit), (self.what,)
 
 
 class ClusterError(DistkernError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from distkern.core import interrupts
 from distkern.core.errors import MemoryBudgetError
@@ -57,8 +58,8 @@ def check_limit(
             alternative = ", or use --scheduler local" if own else ", or leave --memory-limit out"
             raised = how_raised(needed, machine, given)
             worst = worst_of(plans, machine).name
-            advice = advice_on(worst, needed, machine.memory_limit, extent, raised, alternative)
-            raise MemoryBudgetError(advice, where=whose_limit(machine, given))
+            shortage = shortage_of(worst, needed, machine.memory_limit, extent, raised, alternative)
+            raise shortage.refusal(whose_limit(machine, given))
         return machine
 
     return check
@@ -90,13 +91,31 @@ def how_raised(needed: int, machine: Machine, given: int | None) -> str:
     return f"use {option}" if is_given else f"start the workers with {option}"
 
 
-def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str) -> str:
-    """Return advice for a pass that does not fit: a higher limit, smaller shards, or ``alternative``."""
+@dataclass(frozen=True)
+class Shortage:
+    """Why passes do not fit a memory limit, and what makes them fit: a higher one, other ways, in words."""
+
+    needs: str
+    raised: str
+    others: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.needs}: {self.raised}{self.others}"
+
+    def refusal(self, where: str) -> MemoryBudgetError:
+        """Return the error with this advice; ``where`` names the limit."""
+        return MemoryBudgetError(str(self), where=where, of_limit=f"{self.needs}: {self.raised}")
+
+
+def shortage_of(
+    name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str
+) -> Shortage:
+    """Return the shortage of a pass: a higher limit makes it fit, or smaller shards, or ``alternative``."""
     needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
     if not extent.in_memory and 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
-        return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
-    return f"{needs}: {raised}{alternative}"
+        alternative = f", or shard the data with --rows-per-shard {rows} or less"
+    return Shortage(needs, raised, alternative)
 
 
 def worst_of(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from distkern.core.errors import CorruptDataError, FencedError, MemoryBudgetError, StoreError
+from distkern.core.errors import CorruptDataError, FencedError, StoreError
 from distkern.core.text import in_bytes
 from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
@@ -45,11 +45,12 @@ from distkern.runs.folder import (
 from distkern.runs.importance import ExplanationEffort, sampling
 from distkern.runs.learned import GivenTraining, split_to_learn
 from distkern.runs.limits import (
-    advice_on,
+    Shortage,
     check_limit,
     how_raised,
     machine_of,
     opened_executor,
+    shortage_of,
     stop_if_asked,
     whose_limit,
     worst_of,
@@ -85,7 +86,7 @@ class Plan:
     passes : in order
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
     memory_limit : limit of a worker (of the driver, if tasks run in its process), or None
-    advice : how to make the run fit; empty if it fits
+    shortage : why the run does not fit, and what makes it fit; None if it fits
     machine : machine on which the run fits; it may do less at a time than the given one
     recipe : recipe with everything that was chosen for the rows; :func:`train` with it searches nothing again
     savings : what the machine saves for that, in words
@@ -95,14 +96,19 @@ class Plan:
     worker_bytes: int
     driver_bytes: int
     memory_limit: int | None
-    advice: str
+    shortage: Shortage | None
     machine: Machine
     recipe: Recipe
     savings: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
-        return not self.advice
+        return self.shortage is None
+
+    @property
+    def advice(self) -> str:
+        """How to make the run fit; empty if it fits."""
+        return "" if self.shortage is None else str(self.shortage)
 
 
 def plan(
@@ -173,8 +179,8 @@ def within_limit(
     # as choices count it, which must not depend on what this process has imported
     limited = replace(machine, memory_limit=least, has_library=True)
     planned = _planned(limited, recipe, data, data.source, tests, limit, choosing)
-    if not planned.fits:
-        raise MemoryBudgetError(planned.advice, where=whose_limit(limited, limit))
+    if planned.shortage is not None:
+        raise planned.shortage.refusal(whose_limit(limited, limit))
     executor.machine = planned.machine
     try:
         yield recipe
@@ -215,14 +221,14 @@ def _planned(
     outlines += [*after, *last]
     passes = [_times(part, outline.times) for outline, part in zip(outlines, parts, strict=True)]
     limited = needed_bytes(passes, machine)
-    advice = ""
+    shortage = None
     if machine.memory_limit is not None and limited > machine.memory_limit:
         raised = how_raised(limited, machine, given)
 
         def needed(other: Recipe) -> int:
             return _needed(machine, other, data, source, has_test=test is not None)
 
-        advice = advice_on(
+        shortage = shortage_of(
             worst_of(passes, machine).name,
             limited,
             machine.memory_limit,
@@ -233,7 +239,8 @@ def _planned(
         names = recipe.settings.searched
         untried = replace(recipe, settings=replace(recipe.settings, searched=()))
         if names and needed(untried) <= machine.memory_limit:
-            advice += f", or give {' and '.join(names)}, so that nothing is tried"
+            others = f"{shortage.others}, or give {' and '.join(names)}, so that nothing is tried"
+            shortage = replace(shortage, others=others)
     if choosing:
         driver = machine.driver_base_bytes + COMPILING_BYTES + choosing
         passes.insert(0, PlannedPass(CHOOSING, 0, 0, 0, "driver", 0, driver, Keep(), True, times=1))
@@ -244,7 +251,7 @@ def _planned(
         0 if machine.in_process else max(step.worker_bytes for step in passes),
         max(step.driver_bytes for step in passes),
         machine.memory_limit,
-        advice,
+        shortage,
         machine,
         recipe,
         saved,
@@ -380,8 +387,8 @@ def train(
     def check(machine: Machine) -> Machine:
         more = {"evaluated": finished is not None, "importances": trained is not None}
         planned.append(plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, **more))
-        if not planned[-1].fits:
-            raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
+        if (shortage := planned[-1].shortage) is not None:
+            raise shortage.refusal(whose_limit(machine, memory_limit))
         return planned[-1].machine
 
     heard: list[Listener] = [*listeners, stop_if_asked]
