@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,14 @@ def _short(value: float | None) -> str:
 
 def _loss(value: float | None) -> str:
     return f"< {_LEAST:g}" if value is not None and 0 < value < _LEAST else _short(value)
+
+
+def _probability(value: float) -> str:
+    """Return a probability with three digits, or as many as distinguish it from 1."""
+    if value <= 0.5:
+        return f"{value:.3g}"
+    decimals = max(3, 1 - math.floor(math.log10(max(1.0 - value, 1e-9))))
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def _in_unit(value: float | None) -> str:
@@ -176,11 +185,15 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
     def lines(x: Callable[[RankingFigures], Any], y: Callable[[RankingFigures], Any]) -> list[Curve]:
         return [Curve(name, x(ranking), y(ranking), style(name)) for name, ranking in ranked.items()]
 
+    def title(words: str) -> str:
+        """Return the title of a plot; it names a single split, and the key several."""
+        return f"{words}, {next(iter(measured))} rows" if len(measured) == 1 else words
+
     plots = []
     if ranked:
         roc = lines(lambda of: [0.0, *of.false_positives], lambda of: [0.0, *of.recall])
         axes = unit("false positive rate"), unit("true positive rate")
-        plots.append(Plot("ROC curve", *axes, [*roc, _ideal(0.0, 1.0)], square=True))
+        plots.append(Plot(title("ROC curve"), *axes, [*roc, _ideal(0.0, 1.0)], square=True))
     if calibrated:
         curves = []
         for name, calibration in calibrated.items():
@@ -190,7 +203,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         of = f"class {labels[1]}" if len(labels) == 2 else "the predicted class"
         chance = f"predicted probability of {of}"
         axes = unit(chance), unit("observed share of rows")
-        plots.append(Plot("Calibration", *axes, [*curves, _ideal(0.0, 1.0)], square=True))
+        plots.append(Plot(title("Calibration"), *axes, [*curves, _ideal(0.0, 1.0)], square=True))
         name, calibration = next(iter(calibrated.items()))
         plots.append(_bins(name, calibration, chance))
     if ranked:
@@ -199,7 +212,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         level = float(next(iter(ranked.values())).precision[-1])
         plots.append(
             Plot(
-                "Precision-recall curve",
+                title("Precision-recall curve"),
                 unit("recall"),
                 unit("precision"),
                 [*precision, _ideal(level, level)],
@@ -282,7 +295,7 @@ def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
     label = evaluation.predicted[1]
     marks = {0.5: "0.5"}
     if evaluation.balanced is not None:
-        marks[evaluation.balanced] = f"{evaluation.balanced:.3g}, balanced"
+        marks[evaluation.balanced] = f"{_probability(evaluation.balanced)}, balanced"
     known = {int(np.abs(ranking.share - share).argmin()): "" for share in _SHARES}
     # the lowest listed probability that reaches the threshold
     known |= {
@@ -303,7 +316,10 @@ def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
         )
         marked = number if "balanced" in known[place] else marked
         rows.append(
-            [known[place] or f"{chances[place]:.3g}", *(f"{100 * figure:.1f} %" for figure in figures)]
+            [
+                known[place] or _probability(float(chances[place])),
+                *(f"{100 * figure:.1f} %" for figure in figures),
+            ]
         )
     header = {
         "threshold": f"lowest probability at which class {label} is predicted",

@@ -12,7 +12,7 @@ from distkern.choose.tuning.search import Ranked, Search
 from distkern.choose.tuning.space import SearchTable, own_candidates, place_of, settings_of
 from distkern.cli.job import Job, make_estimator
 from distkern.core.errors import InputError
-from distkern.core.text import in_number, in_percent, in_time
+from distkern.core.text import in_number, in_percent, in_time, magnitude
 from distkern.data.store.places import Place
 from distkern.engine.events import Event, Listener
 
@@ -186,7 +186,7 @@ def candidate_table(
             in_metric(metric, one.value),
             in_difference(one),
             f"{one.n_learned:,}",
-            f"{one.work:.2g}",
+            magnitude(one.work, 2, math.inf),
             str(len(one.trials)),
             # in one unit, so that a reader can sort the column
             f"{one.seconds:,.1f} s",

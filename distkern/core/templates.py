@@ -63,7 +63,7 @@ _PARTS = """
 </div>{% endmacro %}
 
 {% macro rows(words, head) %}<p>{{ words }}{% if head %}; the first of them:{% endif %}</p>
-{{ head | safe }}{% endmacro %}
+{% if head %}<div style="overflow-x: auto">{{ head | safe }}</div>{% endif %}{% endmacro %}
 
 {% macro dataset(name, words, rows) %}<p><b>{{ name }}</b>: {{ words }}</p>
 {{ rows | safe }}{% endmacro %}

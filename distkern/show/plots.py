@@ -19,10 +19,10 @@ from bokeh.models import (
     DatetimeTicker,
     DatetimeTickFormatter,
     FactorRange,
+    FixedTicker,
     HoverTool,
     LinearScale,
     LogScale,
-    LogTicker,
     LogTickFormatter,
     MultiLine,
     NumeralTickFormatter,
@@ -53,8 +53,8 @@ _SHADES, _FAINTEST = 8, 0.15
 _BORDERS = (64, 14, 30, 48)
 #: characters of all words along an axis that fit a narrow window
 _LETTERS = 30
-#: ratio of the ends of an axis from which its ticks are powers of ten
-_DECADES = 100.0
+#: ticks of a logarithmic axis: fewest, and most that fit a phone
+_FEWEST_TICKS, _MOST_TICKS = 3, 7
 #: kind of an axis -> format of its numbers in tooltips
 _FORMATS = {"bytes": "{0.0 b}", "date": "{%F %R}"}
 
@@ -241,10 +241,9 @@ class Figure:
         shown = getattr(self.figure, f"{side}axis")[0]
         self.figure.update(**{f"{side}_scale": LogScale() if is_log else LinearScale()})
         if is_log:
-            # powers of ten say little about a narrow range
-            is_wide = max(ends) >= _DECADES * min(ends)
-            formatter = LogTickFormatter() if is_wide else BasicTickFormatter(power_limit_high=7)
-            shown.update(ticker=LogTicker(num_minor_ticks=0), formatter=formatter)
+            ticks, are_powers = log_ticks(*(axis.ends or (min(ends), max(ends))))
+            formatter = LogTickFormatter() if are_powers else BasicTickFormatter(power_limit_high=7)
+            shown.update(ticker=FixedTicker(ticks=ticks), formatter=formatter)
         elif axis.kind == "bytes":
             powers = [2.0**power for power in range(10)]
             ticker: Any = AdaptiveTicker(base=1024, mantissas=powers, desired_num_ticks=5, num_minor_ticks=0)
@@ -268,6 +267,27 @@ class Figure:
             else:
                 margin = 0.05 * (high - low) or 0.5 * (abs(high) or 1.0)
                 limits.update(start=low - margin, end=high + margin)
+
+
+def log_ticks(low: float, high: float) -> tuple[list[float], bool]:
+    """Return the ticks of a logarithmic axis, and whether they are powers of ten.
+
+    Bokeh's own are equidistant numbers on a short axis: they overlap at its end and are absent at its start.
+    """
+    powers = [10.0**power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+    if len(powers) >= _FEWEST_TICKS:
+        return powers[:: math.ceil(len(powers) / _MOST_TICKS)], True
+    first = math.floor(math.log10(low))
+    decades = [10.0**power for power in range(first, math.floor(math.log10(high)) + 1)]
+    ticks = [tick for ten in decades for tick in (ten, 2.0 * ten, 5.0 * ten) if low <= tick <= high]
+    if len(ticks) >= _FEWEST_TICKS:
+        return ticks, False
+    step = (high - low) / _FEWEST_TICKS or low
+    size = 10.0 ** math.floor(math.log10(step))
+    step = max(size * nice for nice in (1.0, 2.0, 2.5, 5.0) if size * nice <= step)
+    places = range(math.ceil(low / step), math.floor(high / step) + 1)
+    # without the last bit, which Bokeh would show
+    return [float(f"{place * step:.12g}") for place in places], False
 
 
 def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:

@@ -25,7 +25,7 @@ _MOST_DECIMALS = 6
 #: characters shown of a word beside an axis
 _LETTERS = 18
 #: height of a plot with words: pixels for its frame and for each word
-_FRAME, _LINE = 80, 18
+_FRAME, _LINE = 100, 18
 #: curves of one plot, distinguishable in grey too
 _STYLES = [
     Style(colour, dash, marker)
@@ -119,7 +119,7 @@ def _plot(
         height = _FRAME + _LINE * max(len(words), 8)
         return Plot(
             curve.column,
-            Axis(within=within),
+            Axis(_short(found.quantity), within=within),
             Axis(words=words),
             curves,
             height=height,
@@ -132,7 +132,8 @@ def _plot(
     ]
     # the sentence above the plots names a single output
     legend = len(styles) > 1
-    return Plot(curve.column, Axis(kind=curve.kind), Axis(within=within), curves, rug=rug, legend=legend)
+    axes = Axis(kind=curve.kind), Axis(_short(found.quantity), within=within)
+    return Plot(curve.column, *axes, curves, rug=rug, legend=legend)
 
 
 def _number(value: float | str) -> float:

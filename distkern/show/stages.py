@@ -109,7 +109,10 @@ def stage_plots(history: Sequence[Metrics]) -> Plots:
     if len(history) > 1:
         own = [key for key in ("model_size", *own_figures(history)) if key != label and _varies(history, key)]
         for key in own[:MOST_OWN]:
-            plot(_words(key).capitalize(), [(_words(key), "figure", _column(history, key))])
+            values = _column(history, key)
+            counts = all(value is None or value == round(value) for value in values)
+            axis = Axis(kind="whole") if counts else _PLAIN
+            plot(_words(key).capitalize(), [(_words(key), "figure", values)], axis)
         keys = {name: f"{name}_peak_rss_bytes" for name in ("worker", "driver")}
         peaks = [(name, name, peaks_so_far(history, key)) for name, key in keys.items()]
         plot("Peak memory", [one for one in peaks if {*one[2]} - {None}], _SIZE)

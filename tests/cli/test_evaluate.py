@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from distkern.cli.evaluate import confusion_lines, mistakes
-from distkern.cli.evaluation_page import _curves, _thresholds, evaluation_page, headline, worth
+from distkern.cli.evaluation_page import _curves, _probability, _thresholds, evaluation_page, headline, worth
 from distkern.cli.main import main
 from distkern.core.choices import Compared
 from distkern.data.ingest import write_dataset
@@ -217,6 +217,13 @@ def test_thresholds_are_quantiles_of_the_probabilities_with_the_balanced_one_mar
     # rare probabilities are told apart: no threshold is listed twice, and quantiles lie far below 0.5
     assert len({cells[0] for _, cells in rows}) == len(rows) >= 12
     assert sum(float(cells[0].partition(",")[0]) < 0.2 for _, cells in rows) >= 8
+
+
+def test_thresholds_near_1_differ():
+    shown = [
+        _probability(value) for value in (0.0123456, 0.5, 0.98765, 0.999934, 0.9999951, 1.0 - 1e-12, 1.0)
+    ]
+    assert shown == ["0.0123", "0.5", "0.988", "0.999934", "0.9999951", "1", "1"]
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from distkern.show.page import (
     tiles,
 )
 from distkern.show.passes import PassTotal
-from distkern.show.plots import DRESSING, Figure
+from distkern.show.plots import DRESSING, Figure, log_ticks
 from distkern.show.report import dependence_sections, importance_sections, render, write_report
 from distkern.show.stages import gap_ratios, stage_plots
 from distkern.show.style import PALETTE, PAPER, RULE, STYLES, short_number
@@ -160,7 +160,7 @@ def heights(figure):
 
 def test_axes_have_the_scales_ticks_and_formats_of_bokeh_for_their_kind():
     kinds = {
-        "log": ("LogScale", "LogTicker", "LogTickFormatter"),
+        "log": ("LogScale", "FixedTicker", "LogTickFormatter"),
         "bytes": ("LinearScale", "AdaptiveTicker", "NumeralTickFormatter"),
         "date": ("LinearScale", "DatetimeTicker", "DatetimeTickFormatter"),
         "number": ("LinearScale", "BasicTicker", "BasicTickFormatter"),
@@ -171,13 +171,29 @@ def test_axes_have_the_scales_ticks_and_formats_of_bokeh_for_their_kind():
             assert tuple(type(part).__name__ for part in (scale, axis.ticker, axis.formatter)) == names
     narrow = shown(Curve("a", [1, 2], [20.0, 50.0]), y=Axis("y", "log")).figure.yaxis[0]
     assert (type(narrow.ticker).__name__, type(narrow.formatter).__name__) == (
-        "LogTicker",
+        "FixedTicker",
         "BasicTickFormatter",
     )
     # a logarithm needs positive numbers
     assert type(shown(Curve("a", [1, 2], [0.0, 1.0]), y=Axis("y", "log")).figure.y_scale).__name__ == (
         "LinearScale"
     )
+
+
+@pytest.mark.parametrize(
+    ("ends", "ticks"),
+    [
+        ((0.07, 0.85), [0.1, 0.2, 0.5]),
+        ((1.4, 47.0), [2.0, 5.0, 10.0, 20.0]),
+        ((0.2, 0.69), [0.2, 0.3, 0.4, 0.5, 0.6]),
+        ((0.78, 0.8), [0.78, 0.785, 0.79, 0.795, 0.8]),
+        ((2.0, 2.0), [2.0]),
+        ((2.0, 3e3), [10.0, 100.0, 1000.0]),
+        ((1e-9, 1e3), [1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10.0, 1e3]),
+    ],
+)
+def test_logarithmic_axes_have_few_round_ticks_over_their_whole_length(ends, ticks):
+    assert log_ticks(*ends)[0] == ticks
 
 
 def test_dates_are_milliseconds_as_bokeh_takes_them():
