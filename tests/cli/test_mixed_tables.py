@@ -128,7 +128,7 @@ def test_what_is_in_a_table_is_told_before_anything_is_written(folder, capsys):
     assert lines[1].split() == ["column", "holds", "becomes", "missing", "distinct"]
     assert max(len(line) for line in lines if not line.startswith("note:")) <= 80
     columns = {line.split()[0]: line.split()[1:] for line in lines[3:17]}
-    assert columns["state"][:4] == ["categories", "1", "mean", "target"]
+    assert columns["state"][:6] == ["categories", "32", "features", "and", "1", "mean"]
     assert columns["joined"][:3] == ["dates", "5", "features"]
     assert [file.name for file in folder.iterdir()] == ["train.csv"]
     assert main([*command, "--json"]) == 0
