@@ -207,7 +207,7 @@ class Fold:
         if choice not in self._maps:
             features, targets = self.train.features[:_MAP_ROWS], self.train.targets[:_MAP_ROWS]
             columns = self.interacting if choice.metric == "interactions" else None
-            self._maps[choice] = RowMap.fit(choice, features, targets, columns)
+            self._maps[choice] = RowMap.fit(choice, features, targets, columns, self.train.multiplicity)
         mapping = self._maps[choice]
         train = self.train.part(np.arange(min(n_rows, self.train.n_rows)))
         mapped = [replace(part, features=mapping.apply(part.features)) for part in (train, self.held_out)]

@@ -47,6 +47,7 @@ class SampleRows:
     codes : (n,) class codes; None for real targets
     weights : (n,) s_i, mean 1
     group_keys : (n,) as in :class:`~distkern.core.types.Block`
+    multiplicity : see :class:`~distkern.maths.maps.transform.Transform`
     """
 
     features: Floats
@@ -54,10 +55,16 @@ class SampleRows:
     codes: NDArray[Any] | None
     weights: Array
     group_keys: NDArray[np.uint64] | None = None
+    multiplicity: tuple[int, ...] = ()
 
     @classmethod
     def of(
-        cls, rows: Block, n_classes: int, class_weights: Array | None, unit: NDArray[Any] | None = None
+        cls,
+        rows: Block,
+        n_classes: int,
+        class_weights: Array | None,
+        unit: NDArray[Any] | None = None,
+        multiplicity: tuple[int, ...] = (),
     ) -> SampleRows:
         """Take the rows of a block, dense or sparse, with their class codes or real targets.
 
@@ -76,13 +83,14 @@ class SampleRows:
         standardised = pulled_targets(targets, n_classes)
         if unit is not None and not n_classes:
             standardised = ((targets - unit.mean()) / (unit.std() or 1.0))[:, None]
-        return cls(features, standardised, codes, weights / weights.mean(), rows.group_keys)
+        return cls(features, standardised, codes, weights / weights.mean(), rows.group_keys, multiplicity)
 
     def part(self, numbers: NDArray[np.intp]) -> SampleRows:
         """Return the rows with these numbers."""
         codes = None if self.codes is None else self.codes[numbers]
         keys = None if self.group_keys is None else self.group_keys[numbers]
-        return SampleRows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
+        own = (self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
+        return SampleRows(*own, self.multiplicity)
 
     @classmethod
     def joined(cls, parts: Sequence[SampleRows]) -> SampleRows:
@@ -91,7 +99,8 @@ class SampleRows:
             return parts[0]
         names = ("features", "targets", "codes", "weights", "group_keys")
         columns: list[list[Any]] = [[getattr(part, name) for part in parts] for name in names]
-        values: list[Any] = [None if each[0] is None else np.concatenate(each) for each in columns]
+        features, *others = (None if each[0] is None else np.concatenate(each) for each in columns)
+        values: list[Any] = [features, *others, parts[0].multiplicity]
         return cls(*values)
 
     @property

@@ -16,7 +16,7 @@ from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
 from distkern.data.columns import COLUMNS, AbstractColumn
 from distkern.data.columns._reading import OPTIONS, Remedies
-from distkern.data.columns._target_means import AbstractMeansColumn
+from distkern.data.columns._target_means import N_SIGNS, AbstractMeansColumn
 from distkern.data.columns.base import DROP, DroppedColumn
 from distkern.data.columns.date import DateColumn
 from distkern.data.store.description import described
@@ -88,6 +88,15 @@ class Table(_StoredTable):
     def has_means(self) -> bool:
         """Whether some features are means of the targets of other training rows."""
         return any(isinstance(one, AbstractMeansColumn) and one.has_means for one in self.columns)
+
+    @property
+    def multiplicity(self) -> tuple[int, ...]:
+        """For each feature, the number of features that stand for one value together; empty if all are 1."""
+        counts = np.ones(self.n_features, dtype=np.int64)
+        for column, (first, last) in zip(self.columns, pairwise(self.ends), strict=True):
+            if isinstance(column, AbstractMeansColumn):
+                counts[first:last][column.at_signs] = N_SIGNS
+        return tuple(counts.tolist()) if counts.max(initial=1) > 1 else ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -165,7 +165,8 @@ class Arena:
 
     def _rows(self, block: Block) -> SampleRows:
         unit = np.asarray(self.sample.rows.targets, dtype=np.float64)
-        return SampleRows.of(block, len(self.data.classes), self.class_weights, unit)
+        n_classes, multiplicity = len(self.data.classes), self.data.multiplicity
+        return SampleRows.of(block, n_classes, self.class_weights, unit, multiplicity)
 
     def _around(
         self, mapping: RowMap, n_near: int, n_anchors: int | None = None

@@ -289,12 +289,7 @@ class ChoosingRecipe(Recipe):
         weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
         if kernel is None:
             return {"features": "linear", "scale": transform, **weight}
-        # only a map can standardise rows that are stored scaled, and only a metric needs a map
-        keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
-        settings: dict[str, Any] = {
-            "scale": AUTO if keeps and transform == "standard" else transform,
-            "metric": None if metric == "none" else metric,
-        }
+        settings: dict[str, Any] = {"scale": transform, "metric": None if metric == "none" else metric}
         settings |= {**kernel_params(kernel), **weight}
         if chosen.n_centres != LANDMARKS:
             settings["n_landmarks"] = chosen.n_centres

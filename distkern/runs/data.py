@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Dataset, Split
 from distkern.data.labels import refuse_many_numbers
 from distkern.data.scaling import Scaling
+from distkern.data.table import Table
 from distkern.passes import Reduce
 from distkern.runs.sources import ArraySource
 from distkern.solvers.base import Problem
@@ -40,6 +41,7 @@ class TrainingData:
     class_largest : (n_classes,) largest row weight of each class; (1,) over all rows for real targets
     scaling : scaling of the stored features, also applied to rows that are predicted later
     has_means : some features are means of the targets of other training rows, which equal rows may share
+    multiplicity : see :class:`~distkern.maths.maps.transform.Transform`
     """
 
     source: AbstractSource
@@ -48,6 +50,13 @@ class TrainingData:
     class_largest: NDArray[np.float64]
     scaling: Scaling | None = None
     has_means: bool = False
+    multiplicity: tuple[int, ...] = ()
+
+    def of_table(self, table: Table | None) -> TrainingData:
+        """Return the data with what a table says about its features."""
+        if table is None:
+            return self
+        return replace(self, has_means=table.has_means, multiplicity=table.multiplicity)
 
     def mean_weight(self, class_weights: NDArray[np.float64] | None = None) -> float:
         """Return the mean weight of a row's loss: the row's weight times its class's, 1 if not given."""
@@ -72,6 +81,7 @@ class TrainingData:
             max_relative_weight=float(largest.max()) / self.mean_weight(class_weights),
             sparse_numbers=source.row_numbers if source.is_sparse else None,
             has_groups=source.has_groups,
+            multiplicity=self.multiplicity,
             **more,
         )
 
@@ -110,8 +120,7 @@ def from_split(split: Split, task: str) -> TrainingData:
         totals = split.class_counts.astype(np.float64)
         largest = (totals > 0).astype(np.float64)
     classes = _NO_CLASSES if dataset.classes is None else dataset.classes
-    has_means = dataset.table is not None and dataset.table.has_means
-    return TrainingData(split, classes, totals, largest, dataset.scaling, has_means)
+    return TrainingData(split, classes, totals, largest, dataset.scaling).of_table(dataset.table)
 
 
 def from_arrays(

@@ -58,7 +58,7 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
         rows = rescaled(data, recipe.own_scale(data), recipe.settings.value("dtype"), executor)
         notes = (*posed.problem.notes, *rows.notes)
         problem = replace(posed.problem, dtype=rows.data.source.dtype, notes=notes)
-        seen = mapped(rows.data, recipe.map_choices(rows.data), problem, executor)
+        seen = mapped(rows.data, recipe.map_choices(data), problem, executor)
         posed = replace(posed, problem=problem, settings=posed.settings.finding({**rows.found, **seen.found}))
         posed = replace(posed, runner=recipe.searched(posed))
         columns = replace(given.columns, scaling=rows.data.scaling, dtype=problem.dtype)

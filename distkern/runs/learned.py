@@ -228,7 +228,7 @@ def training_rows(
     if task == "classification":
         check_classes(data.classes, len(features))
     if frame is not None:
-        data = replace(data, scaling=frame.scaling, has_means=frame.table.has_means)
+        data = replace(data, scaling=frame.scaling).of_table(frame.table)
         # columns without features are none of the model's
         names = None if columns.feature_names_in is None else np.asarray(frame.table.names, dtype=object)
         columns = replace(

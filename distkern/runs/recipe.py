@@ -147,7 +147,7 @@ class Recipe(SavedAs):
 
     def map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:
         """Return the maps to choose from in front of the model."""
-        return map_choices(self.settings.row_scale(), self.settings.row_metric(), data.source)
+        return map_choices(self.settings.row_scale(), self.settings.row_metric(), data)
 
     def own_scale(self, data: TrainingData) -> str:
         """Return the scaling of the columns in front of the model; "none" if a map scales them."""

@@ -156,15 +156,17 @@ _MAP_ROWS, _ROUNDS = 2000, 2
 _FEW = 60
 
 
-def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple[MapChoice, ...]:
-    """Return the maps to choose from: metrics, or transforms that are not scalings.
+def map_choices(scale: str, metric: str | None, data: TrainingData) -> tuple[MapChoice, ...]:
+    """Return the maps to choose from: metrics, or transforms that are not scalings or follow a stored one.
 
     Raises
     ------
     InputError
         If rows are sparse, or the scaling does not go with a metric.
     """
-    if metric is None and scale not in ("normal", "ranks"):
+    source = data.source
+    follows = scale == "standard" and data.scaling is not None and data.scaling.kind != "none"
+    if metric is None and scale not in ("normal", "ranks") and not (follows and not source.is_sparse):
         return ()
     if source.is_sparse:
         name = "scale" if metric is None else "metric"
@@ -246,7 +248,9 @@ def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapC
         return choices[0]
     part = parted(keys_of(rows), codes, problem.seed, n_learned, rows.n_rows)
     several = [len(side) and np.ptp(np.asarray(rows.targets)[side]) > 0 for side in part]
-    return best_map(SampleRows.of(rows, n_classes, None), part, choices) if all(several) else choices[0]
+    if not all(several):
+        return choices[0]
+    return best_map(SampleRows.of(rows, n_classes, None, None, problem.multiplicity), part, choices)
 
 
 def learned_map(choice: MapChoice, some: Block, problem: Problem) -> RowMap:
@@ -254,7 +258,7 @@ def learned_map(choice: MapChoice, some: Block, problem: Problem) -> RowMap:
     # without targets there is no metric to learn
     given = np.zeros(some.n_rows) if some.targets is None else np.asarray(some.targets)
     targets = pulled_targets(given, len(problem.class_shares))
-    return RowMap.fit(choice, np.asarray(some.features), targets)
+    return RowMap.fit(choice, np.asarray(some.features), targets, None, problem.multiplicity)
 
 
 def mapping(choices: Sequence[MapChoice], problem: Problem) -> list[Outline]:

@@ -98,6 +98,7 @@ class Problem(RowLayout):
     test_block_rows : rows of each block of the test split, if it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores its results; set by the driver
     has_groups : rows of one group are held out together
+    multiplicity : see :class:`~distkern.maths.maps.transform.Transform`
     error_name : name of the error if it is not the share of wrong labels
     notes : choices made before the run, reported and saved with the solver's own
     candidates : candidates compared before the run, reported and saved like ``notes``
@@ -112,6 +113,7 @@ class Problem(RowLayout):
     test_block_rows: tuple[int, ...] = ()
     workplace: Workplace | None = None
     has_groups: bool = False
+    multiplicity: tuple[int, ...] = ()
     error_name: str = "error"
     notes: tuple[str, ...] = ()
     candidates: tuple[Compared, ...] = ()

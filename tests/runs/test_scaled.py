@@ -25,6 +25,7 @@ from distkern.data.spreads import Spreads
 from distkern.engine.drive import Driver
 from distkern.runs.data import from_arrays
 from distkern.runs.sources import ScaledSource
+from file_rows import rows_of
 from runs import evaluate, plan, train
 
 SMALL = {
@@ -162,8 +163,19 @@ def test_a_data_set_that_was_scaled_is_not_scaled_again(tmp_path):
     model = small(NewtonClassifier).fit(scaled.train)
     assert model.scaling_ == scaled.scaling
     assert PASS not in [step.name for step in plan(small(NewtonClassifier), scaled.train).passes]
-    with pytest.raises(InputError, match=r"^scale is 'standard', but the rows are stored scaled \(minmax\)"):
-        small(NewtonClassifier, scale="standard").fit(scaled.train)
+    with pytest.raises(InputError, match=r"^scale is 'maxabs', but the rows are stored scaled \(minmax\)"):
+        small(NewtonClassifier, scale="maxabs").fit(scaled.train)
+
+
+def test_a_map_standardises_the_columns_of_a_data_set_that_was_scaled(tmp_path):
+    X, y = halves()
+    scaled = write_dataset([(X * UNITS, y)], tmp_path / "d.zarr", scale="minmax")
+    model = small(NewtonClassifier, scale="standard").fit(scaled.train)
+    assert model.scaling_ == scaled.scaling
+    rows = rows_of(scaled.train)
+    standard = StandardScaler().fit_transform(rows)
+    np.testing.assert_allclose(model.model_.map.apply(rows), standard, rtol=1e-4, atol=1e-4)
+    assert model.score(X * UNITS, y) > 0.95
 
 
 def test_dask_arrays_and_rows_to_watch_are_scaled_as_well():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -64,15 +64,21 @@ class RowMap:
 
     @classmethod
     def fit(
-        cls, choice: MapChoice, sample: Floats, targets: Array, interacting: NDArray[np.intp] | None = None
+        cls,
+        choice: MapChoice,
+        sample: Floats,
+        targets: Array,
+        interacting: NDArray[np.intp] | None = None,
+        multiplicity: Sequence[int] = (),
     ) -> RowMap:
         """Fit a map to sampled rows (n, d) in random order and targets (n, k), standardised or -1 and +1.
 
         Parameters
         ----------
         interacting : the columns from which a metric of interactions starts; None to search them
+        multiplicity : see :class:`~distkern.maths.maps.transform.Transform`
         """
-        transform = Transform.fit(choice.transform, sample)
+        transform = Transform.fit(choice.transform, sample, multiplicity)
         rows = transform.apply(sample, np.float64)
         start, rounds = None, choice.rounds
         if choice.metric == "interactions":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -26,7 +27,8 @@ class Transform:
 
     g is the identity for "none" (one factor for all columns) and "standard". For "ranks" it is the share of
     smaller values in a sample, interpolated between quantiles. For "normal" it is the normal quantile of this
-    share. A column that is constant in the sample becomes 0.
+    share. A column that is constant in the sample becomes 0. Of m columns that stand for one value together
+    (their multiplicity), each has the variance 1 / m, not 1, except for "none".
 
     Attributes
     ----------
@@ -41,8 +43,11 @@ class Transform:
     quantiles: Array | None = None
 
     @classmethod
-    def fit(cls, kind: TransformKind, sample: Floats) -> Transform:
-        """Fit to a sample of rows (n, d): the moments, or 500 quantiles, of each column."""
+    def fit(cls, kind: TransformKind, sample: Floats, multiplicity: Sequence[int] = ()) -> Transform:
+        """Fit to a sample of rows (n, d): the moments, or 500 quantiles, of each column.
+
+        ``multiplicity`` has d numbers; empty: all are 1.
+        """
         n_features = sample.shape[1]
         quantiles = None
         if kind in ("normal", "ranks"):
@@ -55,6 +60,8 @@ class Transform:
         spread[spread <= 1e-9 * np.abs(shift)] = 0.0
         if kind == "none":
             spread = np.where(spread > 0, np.sqrt(np.square(spread).mean()), 0.0)
+        elif multiplicity:
+            spread = spread * np.sqrt(multiplicity)
         factor = apply(np.divide, 1.0, spread, into=np.zeros(n_features), where=spread > 0)
         return cls(kind, shift, factor, quantiles)
 

@@ -47,7 +47,7 @@ from distkern.maths.maps.transform import N_QUANTILES, Transform
 from distkern.passes import Cost, Each, Outline, Reduce
 from distkern.solvers._cells.layout import MIB, CellLayout, sums_of_zero
 from distkern.solvers._cells.tree import Places, dense_rows, places_from_arrays
-from distkern.solvers.base import Steps
+from distkern.solvers.base import Problem, Steps
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 
@@ -120,26 +120,28 @@ class ShuffledSample:
     targets : (n, k): -1 and +1, or standardised real numbers
     weights : (n,), without class weights
     mean_weight : with class weights
+    multiplicity : see :class:`~distkern.maths.maps.transform.Transform`
     """
 
     rows: Floats
     targets: Array
     weights: Array
     mean_weight: float
+    multiplicity: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, risk: Risk, sample: CellSample, seed: int) -> ShuffledSample:
+    def of(cls, risk: Risk, sample: CellSample, problem: Problem) -> ShuffledSample:
         """Return the shuffled sample with the targets of the risk."""
         codes = None if risk.is_real else sample.rows.targets
-        rows = sample.rows.take(order_of_keys(keys_of(sample.rows), codes, seed))
+        rows = sample.rows.take(order_of_keys(keys_of(sample.rows), codes, problem.seed))
         weights, targets = risk.repeats(rows), risk.targets(rows).astype(np.float64)
         mean = 1.0 if weights is None else float(weights.mean()) or 1.0
-        return cls(np.asarray(rows.features), targets, np.asarray(rows.weights), mean)
+        return cls(np.asarray(rows.features), targets, np.asarray(rows.weights), mean, problem.multiplicity)
 
     def fit(self, choice: MapChoice, most: int) -> RowMap:
         """Learn a map from at most ``most`` rows."""
         part = as_rows(self.weights, most)
-        return RowMap.fit(choice, self.rows[part], self.targets[part])
+        return RowMap.fit(choice, self.rows[part], self.targets[part], None, self.multiplicity)
 
     def centred(self) -> RowMap:
         """Return the map that only subtracts the mean."""
@@ -257,7 +259,7 @@ class SearchSpace:
 
     def choose(self, layout: CellLayout, risk: Risk, sample: CellSample) -> Steps[Chosen]:
         """Learn the map from a sample of the rows, and return all that cells share."""
-        shuffled = ShuffledSample.of(risk, sample, layout.problem.seed)
+        shuffled = ShuffledSample.of(risk, sample, layout.problem)
         choice = layout.map
         if choice.metric != "none":
             step = learning(layout, shuffled)

@@ -7,12 +7,13 @@ import pandas
 import pytest
 from sklearn.preprocessing import TargetEncoder
 
+import distkern as dk
 from distkern.core.errors import InputError
 from distkern.data import table_fit
 from distkern.data.frames import fit_frame
 from distkern.data.options import ShardOptions
 from distkern.runs.writing import write_dataset
-from file_rows import feature, made
+from file_rows import feature, made, rows_of
 from mixed_tables import adult
 
 
@@ -108,6 +109,17 @@ def test_signs_of_many_categories_are_as_far_apart_as_indicators(tmp_path):
     # an unknown category is in the middle, a missing one is another category
     assert not features[2, 1:].any()
     np.testing.assert_allclose(np.abs(features[3, 1:]), 1.0 / np.sqrt(32))
+
+
+@pytest.mark.parametrize("scale", ["minmax", "none"])
+def test_maps_take_the_signs_of_a_category_as_one_column(tmp_path, scale):
+    codes = np.random.default_rng(0).integers(0, 300, 3000)
+    frame = pandas.DataFrame({"shop": [f"shop {code}" for code in codes], "size": np.arange(3000) % 57})
+    data = write_dataset(frame, np.sin(codes), tmp_path / "d.zarr", scale=scale)
+    assert data.table.multiplicity == (1, *[32] * 32, 1)
+    model = dk.NewtonRegressor(scale="standard", metric="diagonal", random_state=0).fit(data.train)
+    rows = model.model_.map.transform.apply(rows_of(data.train), np.float64)
+    np.testing.assert_allclose(rows.var(axis=0), [1.0, *[1 / 32] * 32, 1.0], rtol=0.2)
 
 
 def test_signs_need_no_targets(tmp_path):

@@ -49,3 +49,12 @@ def test_ranks_and_normal_quantiles_are_those_of_the_distribution():
     z = Transform.fit("ranks", x)
     raw = z.apply(x, np.float64)[:, 0] / z.factor[0] + z.shift[0]
     np.testing.assert_allclose([raw[0], raw[-1]], [0.3, 0.8], atol=0.01)
+
+
+@pytest.mark.parametrize("kind", ["standard", "normal", "ranks"])
+def test_columns_that_stand_for_one_value_have_the_variance_of_one(kind):
+    rows = np.random.default_rng(0).normal(size=(400, 5)) ** 3
+    found = Transform.fit(kind, rows, (1, 3, 3, 3, 1)).apply(rows, np.float64)
+    plain = Transform.fit(kind, rows).apply(rows, np.float64)
+    np.testing.assert_allclose(found.var(axis=0), [1.0, 1 / 3, 1 / 3, 1 / 3, 1.0])
+    np.testing.assert_allclose(found * np.sqrt([1, 3, 3, 3, 1]), plain)
