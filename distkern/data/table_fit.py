@@ -36,6 +36,8 @@ from distkern.data.table_report import ColumnReport, TableSample, column_notes
 
 #: most outputs of target means by numbers, one per class
 _MOST_OF_NUMBERS = 8
+#: most sums over the values of all columns of numbers; each takes 80 bytes
+_MOST_SUMS = 2**19
 #: most rows to compute a median from
 _SAMPLE = 100_000
 #: replaces missing values when a row's fold is drawn
@@ -213,16 +215,20 @@ class TableFit:
         if not has_targets or too_many_functions(n_numbers) or (are_plain and not self._is_named):
             return {}
         found: dict[int, AbstractMeansColumn] = {}
-        for at, column in enumerate(self.columns):
-            if type(column) is not NumberColumn:
-                continue
+        n_values = 0
+        numbers = [(at, column) for at, column in enumerate(self.columns) if type(column) is NumberColumn]
+        for at, column in sorted(numbers, key=lambda one: self._facts[one[1].name].distinct or 0):
             facts = self._facts[column.name]
             values, is_whole = facts.values, facts.are_whole
             most = facts.n_present / (MEAN_ROWS_OF_WHOLE if is_whole else MEAN_ROWS)
-            if values is not None and LEAST_VALUES <= len(values) <= most and (is_whole or not are_plain):
-                changes = {"values": tuple(values.tolist()), "signs": is_whole}
-                found[at] = column.with_outputs(self._targets.names, **changes)
-        return found
+            if values is None or not LEAST_VALUES <= len(values) <= most or (are_plain and not is_whole):
+                continue
+            n_values += len(values) * (2 + len(self._targets.names))
+            if n_values > _MOST_SUMS:
+                break
+            changes = {"values": tuple(values.tolist()), "signs": is_whole}
+            found[at] = column.with_outputs(self._targets.names, **changes)
+        return dict(sorted(found.items()))
 
     @property
     def _categories(self) -> list[int]:

@@ -313,9 +313,11 @@ def _frame_of_names(
     A sample of a large frame tells first, since an encoding needs as much memory as the frame.
     """
     from distkern.data.frames import fit_frame, is_frame
-    from distkern.data.table_numbers import may_be_names
+    from distkern.data.table_numbers import may_be_names, too_many_functions
 
-    if not is_frame(X) or not any(map(may_be_names, features[:_SAMPLE].T)):
+    if not is_frame(X) or too_many_functions(features.shape[1]):
+        return None
+    if not any(map(may_be_names, features[:_SAMPLE].T)):
         return None
     frame = None
     for step in dict.fromkeys((-(-len(features) // _SAMPLE), 1)):

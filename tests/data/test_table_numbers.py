@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import distkern as dk
-from distkern.data import frames
+from distkern.data import frames, table_fit
 from distkern.data.frames import fit_frame
 from distkern.data.table_numbers import informative_values
 from distkern.runs import learned
@@ -136,3 +136,12 @@ def test_dependence_finds_the_means_of_stored_numbers(sold):
     column = dk.NewtonRegressor(features="linear", random_state=0).fit(frame, y).table_.columns[0]
     rounded = np.float32(np.asarray(column.values)[:, None] * 1.0000001).astype(np.float64)
     assert column.grid(rounded, 100).tolist() == list(column.values)
+
+
+def test_sums_over_the_values_of_many_columns_are_bounded(sold, monkeypatch):
+    frame, y = sold
+    frame = frame.assign(other=frame["agent"] % 7 + frame["agent"] // 100 * 7)
+    assert [len(column.values) for column in fit_frame(frame, y, "regression").table.columns[:1]] == [30]
+    # the columns with the fewest values come first: sums of 3 numbers for each of 30 values, and of 27 or so
+    monkeypatch.setattr(table_fit, "_MOST_SUMS", 3 * frame["other"].nunique())
+    assert not fit_frame(frame, y, "regression").table.columns[0].has_means

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -198,9 +198,13 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     def codes(self, values: Array) -> NDArray[np.intp]:
         if not self.values:
             return np.full(len(values), -1)
-        known = np.asarray(self.values)
+        known = self._known_values
         codes = np.minimum(np.searchsorted(known, values), len(known) - 1)
         return self.with_missing(np.where(known[codes] == values, codes, -1), values)
+
+    @cached_property
+    def _known_values(self) -> Array:
+        return np.asarray(self.values)
 
     @property
     def described(self) -> str:
@@ -210,7 +214,7 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         found = self.there(features)[:, 0]
         if self.values:
             # stored numbers are rounded, so look up the nearest value with a mean
-            known = np.asarray(self.values)
+            known = self._known_values
             found = known[np.abs(found[:, None] - known).argmin(axis=1)]
         return spread(found, most)
 
