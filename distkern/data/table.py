@@ -166,12 +166,22 @@ class Table(_StoredTable):
         """Interval of each column's values that needs no warning, (2, n_columns)."""
         return np.array([column.known for column in self.columns]).reshape(-1, 2).T
 
+    @cached_property
+    def _with_signs(self) -> dict[int, AbstractMeansColumn]:
+        """Columns whose values name something, by position."""
+        means = ((at, one) for at, one in enumerate(self.columns) if isinstance(one, AbstractMeansColumn))
+        return {at: column for at, column in means if column.has_signs}
+
     def unseen(self, values: Floats) -> dict[str, int]:
         """Count the rows with values unlike the training rows (:attr:`AbstractColumn.known`), by column
         name.
         """
         own, (low, high) = values[:, self.starts[:-1]], self._known
-        counts = np.count_nonzero((own < low) | (own > high), axis=0)
+        are_unseen = (own < low) | (own > high)
+        for at, column in self._with_signs.items():
+            of_column = np.asarray(own[:, at], dtype=np.float64)
+            are_unseen[:, at] = (column.codes(of_column) < 0) & ~np.isnan(of_column)
+        counts = np.count_nonzero(are_unseen, axis=0)
         return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
 
     def unseen_notes(self, unseen: Mapping[str, int], rows: str) -> list[str]:

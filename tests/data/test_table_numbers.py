@@ -82,7 +82,7 @@ def test_frames_and_files_have_target_means_of_numbers(sold, tmp_path, is_real):
     wanted = np.asarray(y if is_real else y > 0, dtype=float)
     own = [frame["agent"] == agents[0], frame["agent"].isna()]
     np.testing.assert_allclose(found[:2, 1], [wanted[rows].mean() for rows in own], atol=0.05)
-    np.testing.assert_allclose(found[2], [0.5, wanted.mean(), *np.zeros(32)], rtol=1e-12)
+    np.testing.assert_allclose(found[2], [frame["agent"].min(), wanted.mean(), *np.zeros(32)], rtol=1e-12)
     digest = hashlib.blake2b(struct.pack("<d", agents[0]), digest_size=4).digest()
     bits = [int(bit) for byte in digest for bit in f"{byte:08b}"]
     np.testing.assert_allclose(found[0, 2:], (2.0 * np.array(bits) - 1.0) / np.sqrt(32))
@@ -99,6 +99,28 @@ def test_a_saved_model_predicts_by_them(sold, tmp_path):
     expected = model.predict(frame)
     np.testing.assert_array_equal(dk.load_model(tmp_path / "m").predict(frame), expected)
     assert np.mean((expected - y) ** 2) < 0.6 * np.var(y)
+
+
+def test_rows_of_new_agents_are_reported_and_predicted_by_their_other_columns(sold):
+    frame, y = sold
+    model = dk.KernelRegressor(random_state=0).fit(frame, y)
+    inside = next(n for n in range(int(frame["agent"].min()), 1000) if n not in set(frame["agent"]))
+    sizes = frame["size"].to_numpy()
+    for agent in (inside, 10.0**9):
+        with pytest.warns(
+            UserWarning, match=r"^rows with a number not in the training rows.*: agent \(1,500\)$"
+        ):
+            predicted = model.predict(frame.assign(agent=agent))
+        assert np.corrcoef(predicted, np.sin(2 * sizes))[0, 1] > 0.9
+
+
+def test_partial_dependence_on_agents_is_shown_by_agent(sold):
+    frame, y = sold
+    model = dk.NewtonRegressor(random_state=0).fit(frame, y)
+    curve = model.explain(frame, y, features=["agent"]).curves[0]
+    assert (curve.kind, curve.rug) == ("category", ())
+    assert set(curve.values) <= set(frame["agent"].astype(int))
+    assert {type(value) for value in curve.values} == {int}
 
 
 def test_named_numbers_have_them_where_the_algorithm_is_chosen(sold, tmp_path):

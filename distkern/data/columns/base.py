@@ -87,10 +87,6 @@ class AbstractColumn(ABC):
     fills: ClassVar[bool] = False
     #: a missing value is a value of its own, never refused
     missing_is_a_value: ClassVar[bool] = False
-    #: words for values outside :attr:`known`, in a note
-    unseen: ClassVar[str] = ""
-    #: axis of the values on pages, see :class:`~distkern.show.explanation.Dependence`
-    axis: ClassVar[Literal["number", "category", "date", "time"]] = "category"
 
     name: str
     rule: str = ""
@@ -254,6 +250,11 @@ class AbstractColumn(ABC):
         return -np.inf, np.inf
 
     @property
+    def unseen(self) -> str:
+        """Words for values unlike those of the training rows, in a note."""
+        return ""
+
+    @property
     def known_words(self) -> tuple[str, ...]:
         """Words by the codes of values."""
         return ()
@@ -272,6 +273,11 @@ class AbstractColumn(ABC):
         counts = {"feature": len(self.features) - n_means, "mean target": n_means}
         parts = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
         return " and ".join(parts) or NOTHING
+
+    @property
+    def axis(self) -> Literal["number", "category", "date", "time"]:
+        """Axis of the values on pages, see :class:`~distkern.show.explanation.Dependence`."""
+        return "category"
 
     def grid(self, features: Array, most: int) -> Array:
         """Return at most ``most`` values for partial dependence, from features (n, n_features); none for

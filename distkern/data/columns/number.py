@@ -58,7 +58,6 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     """
 
     kind: ClassVar[str] = "number"
-    axis: ClassVar[Any] = "number"
     noun: ClassVar[str] = "a number"
     plural: ClassVar[str] = "numbers"
     examples: ClassVar[tuple[str, ...]] = ("1", "-2.5", "3e2", "4")
@@ -67,7 +66,6 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     is_plain: ClassVar[bool] = True
     fills: ClassVar[bool] = True
     far: ClassVar[float | None] = 1.0
-    unseen: ClassVar[str] = "a number far outside the range of the training rows"
 
     values: tuple[float, ...] = ()
     signs: bool = False
@@ -184,6 +182,9 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         missing = np.isnan(values)
         out[:, 0] = np.where(missing, self.fill, values)
+        if self.signs:
+            # new ids are often larger, and kernels would see such rows as unlike any other
+            out[:, 0] = np.clip(out[:, 0], self.values[0], self.values[-1])
         if self.values:
             codes = self.codes(values)
             self.put_means(codes, out[:, self.at_means], means)
@@ -209,6 +210,20 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     @property
     def described(self) -> str:
         return {"": self.plural, "%": "percent, as shares"}.get(self.rule, f"money ({self.rule})")
+
+    @property
+    def axis(self) -> Any:
+        # a line would join values that have nothing to do with each other
+        return "category" if self.signs else "number"
+
+    def shown(self, value: float, digits: int) -> float | str:
+        return int(value) if self.signs else super().shown(value, digits)
+
+    @property
+    def unseen(self) -> str:
+        if self.signs:
+            return "a number not in the training rows, treated as unknown"
+        return "a number far outside the range of the training rows"
 
     def grid(self, features: Array, most: int) -> Array:
         found = self.there(features)[:, 0]
