@@ -119,8 +119,8 @@ def export(model: Any, path: Location) -> None:
     ------
     InputError
         If the package ``onnx`` is missing (``pip install 'distkern[onnx]'``), or the model has no formula in
-        ONNX: machines in cells, models of encoded columns (texts, categories, dates), novelty detectors,
-        density ratios, random features of the polynomial kernel. The message names the reason.
+        ONNX: machines in cells, models of encoded columns (texts, categories, dates, ids), novelty
+        detectors, density ratios, random features of the polynomial kernel. The message names the reason.
 
     Examples
     --------

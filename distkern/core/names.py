@@ -55,7 +55,9 @@ def _mismatch(missing: list[str], unknown: list[str], where: str, owner: str) ->
     what = f"the columns differ from those of {owner}: {' and '.join(parts) or 'a name occurs twice'}"
     hint = "leave out unknown columns" if unknown else "add the missing columns"
     if unknown and where == "X":
-        hint += ": X[[*model.feature_names_in_]]"
+        # records are rows too, of which a frame was made
+        kept = "{name: row[name] for name in model.feature_names_in_}"
+        hint += f": X[[*model.feature_names_in_]] of a frame, {kept} of a record"
     if missing and unknown:
         alike = ((one, _alike(one, missing)) for one in unknown)
         pair = next(((one, close[0]) for one, close in alike if close), None)

@@ -450,6 +450,12 @@ def preparation_for(
         )
     order = None
     if names is not None and dataset.feature_names is not None:
+        # users know columns, not their features
+        own_columns, columns = (
+            given if of is None else tuple(column.name for column in of.columns if column.features)
+            for given, of in ((names, table), (dataset.feature_names, dataset.table))
+        )
+        order_by_name(columns, own_columns, where=where, owner="the training data", may_have_others=True)
         order = order_by_name(
             dataset.feature_names, names, where=where, owner="the training data", may_have_others=True
         )

@@ -324,7 +324,10 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             raise AttributeError(f"this {type(self).__name__} is not linear in the columns of X: no coef_")
         columns = () if model.columns.table is None else model.columns.table.columns
         if not all(column.is_identity for column in columns):
-            raise AttributeError("columns of X were encoded: the model has no coef_ for each")
+            raise AttributeError(
+                "columns of X were encoded: the model has no coef_ for each; coefficients_ has the weights "
+                "of table_.features"
+            )
         scaling = model.columns.scaling or Scaling()
         # linear models take no metric, so a map transforms columns by their quantiles
         if model.map is not None or scaling.kind == "unit":

@@ -7,6 +7,7 @@ import pandas
 import pytest
 
 import distkern as dk
+from distkern.core.errors import InputError
 from distkern.data import frames, table_fit
 from distkern.data.frames import fit_frame
 from distkern.data.table_numbers import informative_values
@@ -121,6 +122,23 @@ def test_partial_dependence_on_agents_is_shown_by_agent(sold):
     assert (curve.kind, curve.rug) == ("category", ())
     assert set(curve.values) <= set(frame["agent"].astype(int))
     assert {type(value) for value in curve.values} == {int}
+
+
+def test_messages_name_columns_and_not_their_signs(sold, tmp_path):
+    frame, y = sold
+    model = dk.KernelRegressor(random_state=0, algorithm="newton").fit(frame, y)
+    other = write_dataset(frame.rename(columns={"agent": "seller"}), y, tmp_path / "d.zarr")
+    with pytest.raises(InputError, match=r"column 'agent' is missing and column 'seller' is unknown; rename"):
+        model.predict(other.train)
+    linear = dk.NewtonRegressor(features="linear", random_state=0).fit(frame, y)
+    assert not hasattr(linear, "coef_")
+    assert len(linear.coefficients_) == len(linear.table_.features)
+    record = {**frame.iloc[0].to_dict(), "colour": "red"}
+    with pytest.raises(InputError, match=r"X\[\[.*\]\] of a frame, (\{.*\}) of a record") as refused:
+        model.predict([record])
+    code = refused.value.hint.split("of a frame, ")[1].removesuffix(" of a record")
+    kept = eval(code, {"row": record, "model": model})
+    assert model.predict([kept]) == model.predict(frame[:1])
 
 
 def test_named_numbers_have_them_where_the_algorithm_is_chosen(sold, tmp_path):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from distkern.core.errors import InputError
 from distkern.core.python_words import in_python
 from distkern.core.version import __version__
+from distkern.data.columns._measures import AbstractMeasure
 from distkern.data.store.atomic import write_bytes_atomic
 from distkern.data.store.places import Location, place_of
 from distkern.maths.losses.base import AbstractLoss
@@ -56,8 +57,8 @@ def export(model: Any, path: Location) -> None:
     ------
     InputError
         If the package ``onnx`` is missing (``pip install 'distkern[onnx]'``), or the model has no formula in
-        ONNX: machines in cells, models of encoded columns (texts, categories, dates), novelty detectors,
-        density ratios, random features of the polynomial kernel. The message names the reason.
+        ONNX: machines in cells, models of encoded columns (texts, categories, dates, ids), novelty
+        detectors, density ratios, random features of the polynomial kernel. The message names the reason.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def export(model: Any, path: Location) -> None:
     fitted, kind = _checked(model), type(model).__name__
     coefficients = np.asarray(fitted.coefficients, dtype=np.float64)
     graph = Graph(fitted.n_outputs)
-    rows = scaled(Value(graph, "X").cast("DOUBLE"), fitted.columns.scaling)
+    rows = scaled(_filled(Value(graph, "X").cast("DOUBLE"), fitted), fitted.columns.scaling)
     values = combined(fitted.applied_basis(np.float64), rows, coefficients)
     decision = values + np.asarray(fitted.constants, dtype=np.float64)
     answers = (
@@ -162,13 +163,21 @@ def _checked(estimator: Any) -> FittedModel:
     check_is_fitted(estimator)
     model: FittedModel = estimator.model_
     table = model.columns.table
-    if table is not None and not table.is_numeric:
-        encoded = [column.name for column in table.columns if not column.is_identity]
+    encoded = [column.name for column in table.columns if not column.is_identity] if table else []
+    if encoded:
         shown = ", ".join(map(repr, encoded[:3])) + (", ..." if len(encoded) > 3 else "")
         raise refusal(
             f"the model encodes columns of a table ({shown}), and the encoding has no formula in ONNX"
         )
     return model
+
+
+def _filled(rows: Value, model: FittedModel) -> Value:
+    """Return the rows with missing numbers filled as in the columns of a table."""
+    if model.columns.table is None:
+        return rows
+    fills = [column.fill for column in model.columns.table.columns if isinstance(column, AbstractMeasure)]
+    return rows.where(rows.apply("IsNaN").apply("Not"), np.array([fills]))
 
 
 def probabilities(loss: AbstractLoss, decision: Value, weights: NDArray[np.float64] | None) -> Value:

@@ -173,6 +173,17 @@ def test_a_frame_of_numbers_keeps_the_names_of_its_columns(tmp_path):
     assert facts == {"algorithm": "newton", "feature_names": '["a", "b", "c", "d", "e", "f"]'}
 
 
+def test_missing_numbers_are_filled_as_in_the_table(tmp_path):
+    frame = pandas.DataFrame(np.where(X > 1.5, np.nan, X), columns=[*"abcdef"]).astype("float32")
+    model = dk.NewtonClassifier(**EXACT).fit(frame, TWO)
+    assert np.isnan(frame).any(axis=None)
+    assert model.table_.columns[0].fill != 0
+    dk.export(model, tmp_path / "m.onnx")
+    session = pytest.importorskip("onnxruntime").InferenceSession(tmp_path / "m.onnx")
+    (found,) = session.run(["probabilities"], {"X": frame.to_numpy()})
+    np.testing.assert_allclose(found, model.predict_proba(frame), atol=1e-5)
+
+
 def test_a_loaded_model_is_exported(tmp_path):
     dk.NewtonClassifier(**EXACT).fit(X, TWO).save(tmp_path / "model")
     check(dk.load_model(tmp_path / "model"), tmp_path)
