@@ -137,7 +137,8 @@ def made(tmp_path_factory):
         ("predict m new.csv --proba --decision --out p.csv", ["--proba cannot be combined with --decision"]),
         ("evaluate m --data d.zarr --metric auc", ["--metric", "`distkern evaluate` prints all metrics"]),
         ("evaluate m d.zarr", ["Missing option '--data'; write --data d.zarr"]),
-        ("update m good.csv", ["Missing option '--data'; write --data good.csv"]),
+        ("update m good.csv", ["`distkern shard good.csv --like m --out good.zarr`, and give that"]),
+        ("train --data d.zarr --out new --set gamma 2", ["'gamma' is not", "write --set gamma=VALUE"]),
         ("evaluate m", ["Missing option '--data'; write --data D.zarr"]),
         (
             "export x.onnx m",
@@ -162,7 +163,7 @@ def made(tmp_path_factory):
         ("train range.toml", ["range.toml, [params], 'nu' must be a number >= 0 or 'auto', got -1"]),
         ("train range.toml --set nu=-2", ["hyperparameter 'nu' must be a number >= 0 or 'auto', got -2"]),
         ("train typo.toml", ["typo.toml", "'nlandmarks'", "did you mean 'n_landmarks'?"]),
-        ("predict m good.csv", ["--out"]),
+        ("predict m good.csv", ["write --out P.csv"]),
         ("predict m --out p.csv", ["FILE", "--data D.zarr"]),
         ("predict m lacks.csv --out p.csv", ["lacks.csv", "'age' is missing"]),
         ("predict m words.csv --out p.csv", ["words.csv, row 1 (line 2), column 'age'", "'old'"]),

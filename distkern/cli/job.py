@@ -180,6 +180,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         For an unknown key (with the nearest known one), or a value of the wrong type or out of range; the
         message names the file and key, or the option.
     """
+    flagged = parse_settings(settings)
     keys = {} if path is None else read_job(path)
     where = "command line" if path is None else str(path)
     for name in keys:
@@ -192,7 +193,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         )
     given = {name: value for name, value in flags.items() if value is not None}
     merged = keys | given
-    merged["params"] = keys.get("params", {}) | parse_settings(settings)
+    merged["params"] = keys.get("params", {}) | flagged
     if "search" in keys:
         merged["search"] = SearchTable.of_table(keys["search"], where)
     if "data" not in merged:
@@ -206,7 +207,6 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
     if path is not None:
-        flagged = parse_settings(settings)
         job._files.update({name: where for name in keys.get("params", {}) if name not in flagged})
     # checked now: importing the estimators takes seconds
     try:

@@ -192,7 +192,15 @@ def _data_by_name(error: click.UsageError, arguments: Sequence[str]) -> str:
     if not isinstance(error, click.MissingParameter) or "--data" not in getattr(error.param, "opts", ()):
         return ""
     paths = [word for word in arguments[1:] if not word.startswith("-") and os.path.exists(word)]
-    return f"write --data {shlex.quote(paths[-1])}" if len(paths) > 1 else ""
+    if len(paths) < 2:
+        return ""
+    path, model = paths[-1], _model_among(arguments[1:])
+    if model is None or not os.path.isfile(path):
+        return f"write --data {shlex.quote(path)}"
+    from distkern.data.manifest import shard_command
+    from distkern.data.store.places import place_of
+
+    return f"it takes a data set: `{shard_command(place_of(path), model)}`, and give that"
 
 
 def _as_written(error: click.UsageError) -> str:

@@ -18,7 +18,7 @@ _ENDINGS = (".zarr", ".csv", ".npy")
 @click.argument("model", metavar="M")
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--data", metavar="D.zarr", help="A sharded data set, a folder or a URL, instead of files.")
-@click.option("--out", required=True, metavar="P", help="A path or URL that ends in .zarr, .csv or .npy.")
+@click.option("--out", required=True, metavar="P.csv", help="A path or URL that ends in .zarr, .csv or .npy.")
 @click.option("--split", type=click.Choice(["train", "test"]), help="Rows of the data set.  [default: test]")
 @click.option(
     "--id",

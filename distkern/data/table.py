@@ -99,6 +99,15 @@ class Table(_StoredTable):
         return tuple(counts.tolist()) if counts.max(initial=1) > 1 else ()
 
     @property
+    def are_of_values(self) -> NDArray[np.bool_]:
+        """Which features (n_features,) are looked up by a value: its target means and signs."""
+        found = np.zeros(self.n_features, dtype=bool)
+        for column, (first, last) in zip(self.columns, pairwise(self.ends), strict=True):
+            if isinstance(column, AbstractMeansColumn):
+                found[first:last][column.at_means] = found[first:last][column.at_signs] = True
+        return found
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)

@@ -19,7 +19,7 @@ from distkern.data.columns import AbstractColumn
 from distkern.data.columns._reading import Fitting
 from distkern.data.columns._target_means import FOLDS, AbstractMeansColumn, TargetSums
 from distkern.data.columns.base import DroppedColumn
-from distkern.data.columns.category import MAX_LEVELS, CategoryColumn, LevelFacts
+from distkern.data.columns.category import MAX_LEVELS, CategoryColumn, LevelFacts, remark_on_unit
 from distkern.data.columns.number import NumberColumn
 from distkern.data.formats._kinds import TableKinds
 from distkern.data.options import ShardOptions
@@ -303,6 +303,8 @@ class TableFit:
         if reading.overflows:
             why = f"is left out: it has more than {MAX_LEVELS:,} different texts"
             keeps = f"--drop {quoted} leaves it out from the start"
+        if unit := remark_on_unit(reading):
+            return f"is left out: it {unit}"
         return f"{why} (--text {quoted} uses its words, --id {quoted} makes it the row id, {keeps})"
 
     @property

@@ -122,9 +122,11 @@ def drift_pass(model: FittedModel, source: AbstractSource, low: Array, high: Arr
 def drift_of(model: FittedModel, sums: _Sums, low: Array, high: Array) -> Drift:
     """Return the drift from the pass's result, in the units of the columns."""
     outside = sums.outside if len(low) else np.full(len(sums.outside), np.nan)
-    names = model.columns.names
-    if model.columns.table is not None:
-        names = model.columns.table.features
+    names, table = model.columns.names, model.columns.table
+    if table is not None:
+        names = table.features
+        # training rows have the means of other rows, so that their ranges differ
+        outside = np.where(table.are_of_values, 0.0 * outside, outside)
     found = tuple(map(str, names)) if names is not None and len(names) == len(outside) else None
     new = _in_own_units(model, sums.low), _in_own_units(model, sums.high)
     return Drift(sums.n_rows, outside, *new, low, high, found)

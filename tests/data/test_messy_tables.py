@@ -297,6 +297,17 @@ def test_an_infinity_may_stand_for_a_missing_value(tmp_path):
         assert feature(made(tmp_path, file, na=["inf", "-inf"]), "x").tolist() == [3, 2, 3, 4]
 
 
+def test_numbers_with_an_unknown_unit_are_reported(tmp_path):
+    words = (f"{at}.5 km,{at % 40} Ah,{at % 40}{'abc'[at % 3]},{at % 2}" for at in range(400))
+    (tmp_path / "a.csv").write_text("\n".join(["way,charge,code,y", *words]) + "\n")
+    notices = []
+    shard(tmp_path / "a.csv", tmp_path / "d.zarr", notice=notices.append)
+    what = "holds numbers with the unit {!r}, which are read as texts; write them without it"
+    assert f"column 'way' is left out: it {what.format('km')}" in notices
+    assert f"column 'charge' {what.format('Ah')}" in notices
+    assert not any("'code'" in one for one in notices)
+
+
 @pytest.mark.parametrize(
     ("usual", "others", "is_category"),
     [

@@ -1,6 +1,7 @@
 """Updates: exact where sums allow it, how far new rows have drifted, and what is refused."""
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 
@@ -220,6 +221,18 @@ def test_drift_is_what_numpy_counts(tmp_path, scale):
         np.testing.assert_allclose(ranges, wanted, rtol=1e-5)
     # the next update compares with all rows so far
     np.testing.assert_allclose(model.model_.further.high, X.max(axis=0), rtol=1e-5)
+
+
+def test_target_means_do_not_drift(tmp_path):
+    generator = np.random.default_rng(0)
+    agents, size = generator.integers(0, 40, 800), generator.normal(size=800)
+    y = generator.normal(size=40)[agents] + size
+    frame = pandas.DataFrame({"agent": [f"a{one}" for one in agents], "size": size})
+    old = dk.write_dataset(frame[:600], y[:600], tmp_path / "old", task="regression")
+    model = dk.NewtonRegressor(features="linear").fit(old)
+    assert model.table_.features[0] == "mean of target by agent"
+    found = model.update(frame[600:].assign(size=size[600:] + 4.0), y[600:]).updates_[-1]
+    assert [one["column"] for one in found["drift"]["most"]] == ["size"]
 
 
 def test_rows_of_other_scalings_and_codes_are_those_of_the_model(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -26,6 +27,8 @@ _MOST_ONEHOT = 2_000
 #: most outputs of target means, one per class
 _MOST_OUTPUTS = 32
 
+#: a number and its unit
+_WITH_UNIT = re.compile(r"[-+]?\d[\d.,']*\s*([^\W\d_][^\d]*)")
 #: the fraction of a text that is an integer
 _FRACTION = re.compile(r"(?<=\d)\.0*$")
 
@@ -179,6 +182,9 @@ class CategoryColumn(AbstractMeansColumn):
             return found
         return found.with_outputs(how.outputs if has_means else (), encoding=encoding)
 
+    def remark(self, facts: LevelFacts, reading: Reading) -> str:
+        return remark_on_unit(reading)
+
     def positions(self, reading: Reading) -> NDArray[np.float64]:
         """Return the position among the levels of each code of a reading; -1 for words without training
         rows.
@@ -248,6 +254,17 @@ class CategoryColumn(AbstractMeansColumn):
 
     def shown(self, value: float, digits: int) -> float | str:
         return "missing" if np.isnan(value) else self.levels[int(value)]
+
+
+def remark_on_unit(reading: Reading) -> str:
+    """Return a warning if most categories are numbers with one unit; "" if not."""
+    if len(reading.levels) <= MAX_ONEHOT:
+        return ""
+    found = Counter(match[1].strip() for match in map(_WITH_UNIT.fullmatch, reading.levels) if match)
+    for unit, count in found.most_common(1):
+        if 2 * count > len(reading.levels):
+            return f"holds numbers with the unit {unit!r}, which are read as texts; write them without it"
+    return ""
 
 
 def _count(facts: LevelFacts, code: int) -> int:

@@ -150,7 +150,8 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         like = looks_like(facts, self.name, with_zeros=reading.with_zeros)
         if like == "id":
             return f"has another number in each row, as ids have; {reading.remedy('leave_out')}"
-        if like == "code":
+        # target means say more about codes than their size
+        if like == "code" and not self.values:
             zeros = "some begin with 0" if reading.with_zeros else "by their name"
             return f"has numbers that look like codes ({zeros}); {reading.remedy('as_category')}"
         return ""

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from distkern.core.errors import InputError
 from distkern.core.python_words import in_python
 from distkern.core.version import __version__
-from distkern.data.columns._measures import AbstractMeasure
 from distkern.data.store.atomic import write_bytes_atomic
 from distkern.data.store.places import Location, place_of
 from distkern.maths.losses.base import AbstractLoss
@@ -174,10 +173,11 @@ def _checked(estimator: Any) -> FittedModel:
 
 def _filled(rows: Value, model: FittedModel) -> Value:
     """Return the rows with missing numbers filled as in the columns of a table."""
-    if model.columns.table is None:
+    table = model.columns.table
+    if table is None:
         return rows
-    fills = [column.fill for column in model.columns.table.columns if isinstance(column, AbstractMeasure)]
-    return rows.where(rows.apply("IsNaN").apply("Not"), np.array([fills]))
+    fills = table.encode(np.full((1, len(table.columns)), np.nan))
+    return rows.where(rows.apply("IsNaN").apply("Not"), fills)
 
 
 def probabilities(loss: AbstractLoss, decision: Value, weights: NDArray[np.float64] | None) -> Value:
