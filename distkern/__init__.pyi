@@ -1279,7 +1279,8 @@ class CellClassifier(_Classifier):
     sigmoids_ : ndarray
         (n_outputs, 3) slopes, offsets and a power of the probabilities, with ``probability=True``.
     metric_importances_ : ndarray
-        Weight of each feature in the learned metric, (d,), with sum 1; missing without a metric.
+        Weight of each column of X in the learned metric, (n_features_in_,), with sum 1; missing
+        without a metric.
     gamma_ : float
         The kernel's gamma over mapped rows.
     cost_ : float
@@ -1479,7 +1480,8 @@ class CellRegressor(_Regressor):
     regulariser_ : float
         |w|^2 / (2 C n) for n training rows, summed over the cells.
     metric_importances_ : ndarray
-        Weight of each feature in the learned metric, (d,), with sum 1; missing without a metric.
+        Weight of each column of X in the learned metric, (n_features_in_,), with sum 1; missing
+        without a metric.
     gamma_ : float
         The kernel's gamma over mapped rows.
     cost_ : float

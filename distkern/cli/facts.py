@@ -180,8 +180,11 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
     facts["features"] = f"{dataset.n_features:,}"
     if dataset.table is not None:
         facts["features"] += f", of {len(dataset.table.columns):,} columns of a table"
-    if dataset.feature_names is not None:
-        facts["columns"] = ", ".join(shorten(list(dataset.feature_names)))
+    names = dataset.feature_names
+    if names is not None and dataset.table is not None:
+        names = dataset.table.names
+    if names is not None:
+        facts["columns"] = ", ".join(shorten(list(names)))
     if dataset.target_name is not None:
         facts["target"] = dataset.target_name
     if dataset.group_name is not None:

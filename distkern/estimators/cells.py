@@ -91,11 +91,12 @@ class AbstractCells(AbstractEstimator):
 
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
-        """Weight of each feature in the learned metric, (d,), with sum 1; missing without a metric.
+        """Weight of each column of X in the learned metric, (n_features_in_,), with sum 1; missing without a
+        metric.
 
-        The weight is the variance of the scaled feature times its diagonal entry of the metric, which is the
-        average squared slope of the targets along it (Radhakrishnan et al. 2024). It does not measure what
-        the model would lose without the feature.
+        The weight of a feature is its variance, scaled, times its diagonal entry of the metric, which is the
+        average squared slope of the targets along it (Radhakrishnan et al. 2024); that of a column is the sum
+        over its features. It does not measure what the model would lose without the column.
         """
         found = self.model_.metric_importances
         if found is None:

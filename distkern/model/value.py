@@ -250,7 +250,7 @@ class FittedModel(SavedAs, ABC):
 
     @property
     def metric_importances(self) -> NDArray[np.float64] | None:
-        """Weight of each feature in the learned metric, (d,); None for models without one."""
+        """Weight of each column in the learned metric; None for models without one."""
         return None
 
     @abstractmethod

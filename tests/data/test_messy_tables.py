@@ -298,7 +298,7 @@ def test_an_infinity_may_stand_for_a_missing_value(tmp_path):
 
 
 def test_numbers_with_an_unknown_unit_are_reported(tmp_path):
-    words = (f"{at}.5 km,{at % 40} Ah,{at % 40}{'abc'[at % 3]},{at % 2}" for at in range(400))
+    words = (f"{at}.5 km,{at % 40} Ah,{at % 40}{'abc'[at % 3]},{at // 40 % 2}" for at in range(400))
     (tmp_path / "a.csv").write_text("\n".join(["way,charge,code,y", *words]) + "\n")
     notices = []
     shard(tmp_path / "a.csv", tmp_path / "d.zarr", notice=notices.append)

@@ -7,6 +7,7 @@ import pandas
 import pytest
 
 import distkern as dk
+from distkern.cli.facts import data_facts
 from distkern.core.errors import InputError
 from distkern.data import frames, table_fit
 from distkern.data.frames import fit_frame
@@ -133,6 +134,10 @@ def test_messages_name_columns_and_not_their_signs(sold, tmp_path):
     linear = dk.NewtonRegressor(features="linear", random_state=0).fit(frame, y)
     assert not hasattr(linear, "coef_")
     assert len(linear.coefficients_) == len(linear.table_.features)
+    cells = dk.CellRegressor(metric="diagonal", random_state=0).fit(frame, y)
+    assert cells.metric_importances_.shape == cells.feature_names_in_.shape
+    assert cells.metric_importances_.sum() == pytest.approx(1.0)
+    assert data_facts(other)["columns"] == "seller, size, region"
     record = {**frame.iloc[0].to_dict(), "colour": "red"}
     with pytest.raises(InputError, match=r"X\[\[.*\]\] of a frame, (\{.*\}) of a record") as refused:
         model.predict([record])
