@@ -400,7 +400,9 @@ def _encoded(columns: Columns, table: Table, X: Any) -> Any:
         return encode(X)
     if not hasattr(X, "columns"):
         return map_rows(encode, X, np.dtype(np.float32), table.n_features)
-    return map_frame(encode, X, table.features)
+    # counting the encoded rows instead would encode all of them twice
+    lengths = tuple(X.map_partitions(len).compute())
+    return map_frame(encode, X, table.features).to_dask_array(lengths=lengths)
 
 
 def _are_encoded(table: Table, X: Any) -> bool:

@@ -116,6 +116,18 @@ def test_rows_of_new_agents_are_reported_and_predicted_by_their_other_columns(so
         assert np.corrcoef(predicted, np.sin(2 * sizes))[0, 1] > 0.9
 
 
+def test_rows_of_a_dask_frame_are_encoded_once(sold):
+    frame, y = sold
+    model = dk.NewtonRegressor(random_state=0).fit(frame, y)
+    new = frame.assign(region="west")
+    lazy = pytest.importorskip("dask.dataframe").from_pandas(new, npartitions=2)
+    with pytest.warns(UserWarning, match=r"region \(750\)") as notes:
+        predicted = model.predict(lazy).compute()
+    assert len(notes) == 2
+    with pytest.warns(UserWarning, match=r"region \(1,500\)"):
+        np.testing.assert_allclose(predicted, model.predict(new), atol=1e-4)
+
+
 def test_partial_dependence_on_agents_is_shown_by_agent(sold):
     frame, y = sold
     model = dk.NewtonRegressor(random_state=0).fit(frame, y)
