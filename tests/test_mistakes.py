@@ -138,6 +138,7 @@ def made(tmp_path_factory):
         ("evaluate m --data d.zarr --metric auc", ["--metric", "`distkern evaluate` prints all metrics"]),
         ("evaluate m d.zarr", ["Missing option '--data'; write --data d.zarr"]),
         ("update m good.csv", ["`distkern shard good.csv --like m --out good.zarr`, and give that"]),
+        ("shard good.csv --id age --id state --out x.zarr", ["--id: takes one column", "of 'age', 'state'"]),
         ("train --data d.zarr --out new --set gamma 2", ["'gamma' is not", "write --set gamma=VALUE"]),
         ("evaluate m", ["Missing option '--data'; write --data D.zarr"]),
         (

@@ -55,6 +55,7 @@ class _Commands(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if not ctx.resilient_parsing:
             _refuse_options_as_values(command, rest)
+            _refuse_second_columns(command, rest)
         return name, command, rest
 
 
@@ -67,6 +68,16 @@ def _refuse_options_as_values(command: click.Command | None, words: Sequence[str
         if isinstance(takes, click.Option) and not (takes.is_flag or takes.count or has_value):
             follows = f"{value} follows; " if value else ""
             raise InputError("needs a value", where=word, hint=f"{follows}write {usage(takes)}")
+
+
+def _refuse_second_columns(command: click.Command | None, words: Sequence[str]) -> None:
+    """Refuse a second column for an option that takes one: the first would be a feature unnoticed."""
+    for option in () if command is None else command.params:
+        if isinstance(option, click.Option) and option.metavar == "COLUMN" and not option.multiple:
+            given = [value for word, value in itertools.pairwise(words) if word in option.opts]
+            if len({*given}) > 1:
+                hint = f"keep one of {', '.join(map(repr, given))}"
+                raise InputError("takes one column, and several are given", where=option.opts[-1], hint=hint)
 
 
 @click.command(

@@ -128,7 +128,11 @@ def _columns(X: Any) -> _Columns:
         return _Columns(names, arrays, all(isinstance(name, str) for name in X.columns))
     array = np.asarray(X)
     if array.ndim != 2:
-        raise InputError(f"X has {array.ndim} dimensions", where="X", hint="give a frame, or [row] for a row")
+        raise InputError(
+            f"X has {array.ndim} dimension{'s' * (array.ndim != 1)}",
+            where="X",
+            hint="give a frame, or [row] for a row",
+        )
     names = tuple(str(at) for at in range(array.shape[1]))
     return _Columns(names, [_array(name, array[:, at]) for at, name in enumerate(names)], is_named=False)
 

@@ -23,7 +23,7 @@ from distkern.engine.executors import open_executor
 from distkern.model.value import FittedModel
 from distkern.runs.data import check_task
 from distkern.runs.dependence import InputColumn, input_columns
-from distkern.runs.given import rows_for
+from distkern.runs.given import refuse_path, rows_for
 from distkern.runs.importance import ExplanationEffort, LabelledRows, explained
 from distkern.runs.sources import ArraySource
 from distkern.show.explanation import Explanation
@@ -77,6 +77,7 @@ def _rows_of(model: FittedModel, X: Any, y: Any, n_rows: int, seed: int) -> Labe
         return LabelledRows.of_split(model, X)
     if y is None:
         raise InputError("y is missing", where="y", hint="give labels or targets with the rows")
+    refuse_path(X)
     if not is_dask(X, y):
         y = column_or_1d(plain_targets(y), warn=True)
         check_consistent_length(X, y)
@@ -100,6 +101,9 @@ def _places(wanted: Sequence[str | int], columns: list[InputColumn]) -> tuple[in
     for each in wanted:
         place = names.index(each) if each in names else each
         if not (isinstance(place, int | np.integer) and 0 <= place < len(names)):
-            raise InputError(f"unknown column {each!r}", hint=near_column(str(each), names))
+            whole = (one.name for one in columns if one.encoding and each in one.encoding.features)
+            column = next(whole, None)
+            hint = near_column(str(each), names) if column is None else f"it is a feature of {column!r}"
+            raise InputError(f"unknown column {each!r}", hint=hint)
         places.append(int(place))
     return tuple(dict.fromkeys(places))

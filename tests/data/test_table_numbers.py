@@ -135,6 +135,8 @@ def test_partial_dependence_on_agents_is_shown_by_agent(sold):
     assert (curve.kind, curve.rug) == ("category", ())
     assert set(curve.values) <= set(frame["agent"].astype(int))
     assert {type(value) for value in curve.values} == {int}
+    with pytest.raises(InputError, match="unknown column 'sign 1 of agent'; it is a feature of 'agent'"):
+        model.explain(frame, y, features=["sign 1 of agent"])
 
 
 def test_messages_name_columns_and_not_their_signs(sold, tmp_path):

@@ -214,6 +214,7 @@ def _wrong(**change):
         (_wrong(features=["colum 2"]), "unknown column 'colum 2'; did you mean 'column 2'?"),
         (_wrong(features=[3]), "unknown column 3; the columns are 'column 1'"),
         (_wrong(y=None), "y is missing; give labels or targets with the rows"),
+        (_wrong(X=pandas.Series(np.zeros(20))), "X is a Series, not rows"),
         (_wrong(max_samples=0), "max_samples must be an integer >= 1, got 0"),
         (_wrong(n_repeats=1.5), "n_repeats must be an integer >= 1, got 1.5"),
         (_wrong(grid_resolution=1), "grid_resolution must be an integer >= 2, got 1"),

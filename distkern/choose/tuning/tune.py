@@ -212,7 +212,8 @@ def _as_scoring(scoring: str | None) -> Iterator[None]:
     except InputError as error:
         if scoring is None or error.where != "metric":
             raise
-        hint = f"{error.hint}; GridSearchCV of scikit-learn takes any score of rows in memory"
+        end = "" if str(error.hint).endswith("?") else ";"
+        hint = f"{error.hint}{end} GridSearchCV of scikit-learn takes any score of rows in memory"
         raise InputError(error.what.replace("metric", "score"), where="scoring", hint=hint) from None
 
 
