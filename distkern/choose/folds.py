@@ -227,10 +227,13 @@ def joined(folds: Iterable[list[TriedMachine]]) -> list[TriedMachine]:
     ]
 
 
-def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
-    """Return the bytes that :func:`~distkern.choose.ladder.climb` needs for a sample of ``n_rows`` rows."""
-    # a matrix of pairs, its terms and its factor; kernel values over centres
-    pairs = 24 * min(n_rows, exact_rows) ** 2
-    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * LANDMARKS
-    # tiles, and the code of linear algebra
-    return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20
+def memory_of(n_rows: int, n_features: int, n_outputs: int = 1) -> int:
+    """Return the bytes that comparing machines over centres needs for a sample of ``n_rows`` rows.
+
+    Linear algebra's code is included; :class:`~distkern.estimators.arena.ArenaSizes` adds exact machines.
+    """
+    n_centres = min(n_rows, LANDMARKS)
+    # features before and after the intercept is added; the centres' matrix, its factor and its inverse
+    features = 8 * n_rows * n_centres + 24 * n_centres**2
+    # rows and decision values with their copies
+    return 32 * n_rows * n_features + 64 * n_rows * n_outputs + features + 20 * 2**20

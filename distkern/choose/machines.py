@@ -33,7 +33,7 @@ _TOLERANCE = 1e-6
 #: rows predicted at a time
 _STRIP = 512
 #: subtractions of city-block distances up to which SciPy's loop is faster than loading a compiled one
-_FEW_DIFFERENCES = 2**24
+FEW_DIFFERENCES = 2**24
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ def linear(ridges: Sequence[float], train: SampleRows, held_out: SampleRows) -> 
 
 def _values(kernel: AbstractTileKernel, centres: Floats, rows: Floats) -> Array:
     """Return kernel values (n, n_centres), computed in the precision of the rows."""
-    if isinstance(kernel, Laplacian) and rows.size * len(centres) <= _FEW_DIFFERENCES:
+    if isinstance(kernel, Laplacian) and rows.size * len(centres) <= FEW_DIFFERENCES:
         from scipy.spatial.distance import cdist
 
         return np.asarray(np.exp(-kernel.gamma * cdist(rows, centres, "cityblock")))

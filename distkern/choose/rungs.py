@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.choose import machines
 from distkern.choose.choice import best, best_of_each, not_worse
 from distkern.choose.folds import RIDGES, Fold, MachineSetting, TriedMachine, joined
 from distkern.choose.machines import Kernel, SampleRows
@@ -159,6 +160,11 @@ def _suitable(
     is_slow = n_features > _CITY_BLOCK_COLUMNS or choice.is_full
     fast = [kernel for kernel in kernels if kernel.name != LAPLACIAN.name or not is_slow] or list(kernels)
     return [replace(kernel, width=kernel.width * width) for kernel in fast for width in widths]
+
+
+def compiles_city_block(n_centres: int, n_features: int) -> bool:
+    """Return whether Laplacians of that many rows and centres may load compiled loops."""
+    return n_features <= _CITY_BLOCK_COLUMNS and n_centres**2 * n_features > machines.FEW_DIFFERENCES
 
 
 def leading_maps(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> list[MapChoice]:

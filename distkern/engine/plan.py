@@ -32,7 +32,7 @@ def plan_run(
     steps = [outline.step for outline in outlines]
     plans = [step.plan(extents[step.split], machine) for step in steps]
     states = {plan.name: plan.state_bytes_on for plan in plans if any(plan.state_bytes_on)}
-    compiling = _first(plan.compiles for plan in plans)
+    compiling = -1 if machine.has_compiled else _first(plan.compiles for plan in plans)
     compiled = _first(step.cost.compiled for step in steps)
     solving = _first(step.cost.solves for step in steps)
     library = _first(step.cost.driver_library for step in steps)
@@ -87,14 +87,15 @@ def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
     return max(plan.driver_bytes if machine.in_process else plan.worker_bytes for plan in plans)
 
 
-def bytes_alone(outlines: Sequence[Outline], extent: Extent, kind: str, limit: int) -> int:
+def bytes_alone(outlines: Sequence[Outline], extent: Extent, kind: str, limit: int, **loaded: bool) -> int:
     """Return the bytes of passes over the same blocks, shrunk to a limit.
 
     The machine has one worker and all libraries loaded: choices made by these bytes must not depend on the
-    number of workers or on this process.
+    number of workers or on this process. ``loaded`` : what a choice has loaded, fields of the machine
     """
     splits = {outline.step.split: extent for outline in outlines}
-    return needed_bytes(*fitted(outlines, splits, Machine(kind, 1, memory_limit=limit, has_library=True)))
+    machine = Machine(kind, 1, memory_limit=limit, has_library=True, **loaded)
+    return needed_bytes(*fitted(outlines, splits, machine))
 
 
 def _more_and_more_frugal(machine: Machine) -> Iterator[Machine]:

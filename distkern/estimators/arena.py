@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.folds import memory_of
+from distkern.choose.folds import LANDMARKS, memory_of
 from distkern.choose.ladder import EXACT_ROWS, STANDARD, LadderResult, choose_exact, climb
 from distkern.choose.machines import Kernel, SampleRows
+from distkern.choose.rungs import LADDER_ROWS, compiles_city_block
+from distkern.core.processes import trim
 from distkern.core.tiles import release
 from distkern.core.types import AbstractSource, Block
 from distkern.estimators.sample import FoldedSample, most_rows, neighbourhood_bytes, neighbourhoods
 from distkern.maths.maps.mapping import MapChoice, RowMap
+from distkern.passes import Extent, Machine
+from distkern.passes.machine import COMPILING_BYTES
 from distkern.solvers._cells.layout import auto_cell_rows
 from distkern.solvers._cells.machine import solved_values
 
@@ -27,43 +31,83 @@ if TYPE_CHECKING:
     from distkern.runs.data import TrainingData
 
 
+#: fewest rows of a sample that memory limits leave
+_LEAST_SAMPLE = 1000
+#: bytes of a pair of rows: kernel values of classes; of real targets, with their factor; and of both while
+#: kernels are compared (:data:`~distkern.choose.rungs.LADDER_ROWS`)
+_CLASS_PAIR, _REAL_PAIR, _RUNG_PAIR = 4, 10, 16
+
+
 @dataclass(frozen=True)
 class ArenaSizes:
-    """Numbers of rows on which exact machines are compared.
+    """Numbers of rows on which machines are compared.
 
     Attributes
     ----------
-    exact_rows : most training rows while settings are searched
+    n_classes : number of classes; 0 for real targets
+    sample_rows : most rows of the sample
+    exact_rows : most training rows of exact machines while settings are searched
     cell_rows : most training rows of the delivered machine: the rows of a cell, or fewer if memory is limited
     """
 
+    n_classes: int
+    sample_rows: int
     exact_rows: int
     cell_rows: int
 
     @classmethod
     def of(
-        cls, source: AbstractSource, *, is_real: bool, limit: int | None = None, cell_rows: int | None = None
+        cls, source: AbstractSource, n_classes: int, *, limit: int | None = None, cell_rows: int | None = None
     ) -> ArenaSizes:
-        """Return the sizes for a source.
+        """Return the sizes for a source, as large as a memory limit allows.
 
-        The matrices fit in a quarter of the memory limit, but have at least 500 rows. A matrix of the squared
-        loss has double precision, others have single precision.
+        Exact machines shrink to 1,000 rows first, then the sample to a tenth, or 1,000 rows if that is more.
+        The smallest sizes may still exceed the limit.
 
         Parameters
         ----------
-        limit : memory limit of the process in bytes
+        limit : memory limit of the process in bytes. All libraries count, so that the choice does not depend
+            on what the process has loaded
         cell_rows : rows of a cell; None: the number that suits the source
         """
-        most = EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
+        is_real, full = not n_classes, most_rows(source)
         if cell_rows is None:
             cell_rows = auto_cell_rows(source.n_rows, source.n_features, quadratic=is_real)
-        cell_rows = min(cell_rows, (1 if is_real else 2) * most)
-        return cls(min(most, cell_rows), cell_rows)
 
-    def bytes_for(self, source: AbstractSource) -> int:
-        """Return the most bytes that a comparison needs besides the process itself."""
-        n_bytes = memory_of(most_rows(source), source.n_features, self.exact_rows)
-        return n_bytes if source.is_sparse else n_bytes + neighbourhood_bytes(source, self.cell_rows)
+        def sizes(of_exact: int, of_sample: int) -> ArenaSizes:
+            most = max(EXACT_ROWS * of_exact // 10, LADDER_ROWS)
+            rows = min(cell_rows, (1 if is_real else 2) * most)
+            sample_rows = max(full * of_sample // 10, min(full, _LEAST_SAMPLE))
+            return cls(n_classes, sample_rows, min(most, rows), rows)
+
+        tenths = [*((exact, 10) for exact in range(10, 1, -1)), *((0, sample) for sample in range(9, 0, -1))]
+        process = Machine("synchronous", 1, has_library=True).driver_base_bytes
+        found = sizes(*tenths[0])
+        while limit is not None and len(tenths) > 1 and process + found.bytes_for(source)[0] > limit:
+            del tenths[0]
+            found = sizes(*tenths[0])
+        return found
+
+    def bytes_for(self, source: AbstractSource, *, always_exact: bool = False) -> tuple[int, bool]:
+        """Return the most bytes that a comparison needs besides the process itself; whether it compiles.
+
+        ``always_exact`` : whether exact machines are compared even if all rows may be centres
+        """
+        n_rows, n_features = source.n_rows, source.n_features
+        n_bytes = memory_of(self.sample_rows, n_features, max(self.n_classes, 1))
+        is_exact = always_exact or n_rows > LANDMARKS
+        if is_exact:
+            pair = _CLASS_PAIR if self.n_classes else _REAL_PAIR
+            rung = _RUNG_PAIR * min(n_rows, LADDER_ROWS) ** 2
+            n_bytes += max(pair * min(n_rows, self.cell_rows) ** 2, rung)
+        centres = min(n_rows, max(LANDMARKS, self.exact_rows))
+        compiles = (is_exact and self.n_classes > 0) or compiles_city_block(centres, n_features)
+        n_bytes += COMPILING_BYTES if compiles else 0
+        extent = Extent.of(source)
+        read = 2 * extent.largest_block_bytes + extent.reader_bytes
+        n_bytes += extent.all_bytes if extent.in_memory else read
+        near = 0 if source.is_sparse else neighbourhood_bytes(source, self.cell_rows)
+        return n_bytes + near, compiles
 
 
 @dataclass(frozen=True)
@@ -97,7 +141,9 @@ class Arena:
         classes, shares = None, None
         if len(data.classes):
             classes, shares = data.classes, data.class_totals / max(data.class_totals.sum(), 1.0)
-        sample = FoldedSample.of(data.source, classes, seed, shares, together=data.has_means)
+        sample = FoldedSample.of(
+            data.source, classes, seed, shares, together=data.has_means, n_rows=sizes.sample_rows
+        )
         return cls(data, sample, seed, sizes, class_weights)
 
     @property
@@ -129,6 +175,7 @@ class Arena:
                 around=None if source.is_sparse else self._around,
             )
         release()
+        trim()
         return result
 
     def exact(

@@ -230,7 +230,9 @@ class ChoosingRecipe(Recipe):
         outlines = recipe.searched(posed).outline(posed.problem)
         # rows in memory are learned in this process, which holds them too
         kind = "synchronous" if data.source.in_memory else "distributed"
-        return bytes_alone(outlines, Extent.of(data.source, "planned"), kind, limit) <= limit
+        n_bytes, compiles = self.choosing_bytes(data)
+        loaded = {"has_solved": n_bytes > 0, "has_compiled": compiles}
+        return bytes_alone(outlines, Extent.of(data.source, "planned"), kind, limit, **loaded) <= limit
 
     @staticmethod
     def _unsearched(source: AbstractSource) -> Candidate:
@@ -245,7 +247,7 @@ class ChoosingRecipe(Recipe):
 
         source = data.source
         weights = None if self.task == "regression" else self.class_weights(data)
-        arena = Arena.of(data, self._seed, self._arena_sizes(source), weights)
+        arena = Arena.of(data, self._seed, self._arena_sizes(data), weights)
         sample = arena.sample
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
@@ -270,14 +272,12 @@ class ChoosingRecipe(Recipe):
             expected = sample.variance * result.expected.score, sample.variance * result.expected.error
         return Candidate("newton", inexact, because, compared, expected=expected)
 
-    def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
+    def _arena_sizes(self, data: TrainingData) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes
 
         given = (self.settings.value("settings") or {}).get("max_cell_rows")
-        is_real, rows = self.task == "regression", given if isinstance(given, int) else None
-        return ArenaSizes.of(
-            source, is_real=is_real, limit=self.settings.value("memory_limit"), cell_rows=rows
-        )
+        rows = given if isinstance(given, int) else None
+        return ArenaSizes.of(data.source, len(data.classes), limit=self.choosing_limit, cell_rows=rows)
 
     def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
         """Return the settings of the algorithm that trains the machine chosen on a sample on all rows."""
@@ -349,12 +349,17 @@ class ChoosingRecipe(Recipe):
 
         return line_search(at, (1, -1))
 
-    def choosing_bytes(self, data: TrainingData) -> int:
+    def choosing_bytes(self, data: TrainingData) -> tuple[int, bool]:
         source = data.source
         has_no_search = self.settings.value("search") is None or self.settings.value("algorithm") != AUTO
         if has_no_search or (source.is_sparse and source.n_features > _NARROW):
-            return 0
-        return self._arena_sizes(source).bytes_for(source)
+            return 0, False
+        return self._arena_sizes(data).bytes_for(source)
+
+    @property
+    def choosing_limit(self) -> int | None:
+        limit: int | None = self.settings.value("memory_limit")
+        return limit
 
 
 class AbstractKernelMachine(AbstractEstimator):

@@ -67,18 +67,18 @@ class CellRecipe(Recipe):
         found: Cells = replace(known, search_result=self.search_result, reports_score=self.reports_score)
         return found
 
-    def choosing_bytes(self, data: TrainingData) -> int:
+    def choosing_bytes(self, data: TrainingData) -> tuple[int, bool]:
         cells = cast("Cells", self.solver)
         if not cells.space.is_open(data.source.n_features):
-            return 0
-        return self._arena_sizes(data).bytes_for(data.source)
+            return 0, False
+        return self._arena_sizes(data).bytes_for(data.source, always_exact=True)
 
     def _arena_sizes(self, data: TrainingData) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes
 
         source = data.source
         rows = cast("Cells", self.solver).rows_of_cell(source.n_rows, source.n_features)
-        return ArenaSizes.of(source, is_real=self.task == "regression", cell_rows=rows)
+        return ArenaSizes.of(source, len(data.classes), cell_rows=rows)
 
 
 class AbstractCells(AbstractEstimator):

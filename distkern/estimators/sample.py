@@ -60,6 +60,7 @@ class FoldedSample:
         shares: Array | None = None,
         *,
         together: bool = False,
+        n_rows: int | None = None,
     ) -> FoldedSample:
         """Draw rows by the seed from blocks spread evenly over the source.
 
@@ -70,10 +71,12 @@ class FoldedSample:
         ----------
         shares : (n_classes,) share of each class in the rows; None for real targets
         together : equal rows share a fold in any case
+        n_rows : most rows; None: see :func:`most_rows`
         """
         chosen = sorted({source.n_blocks * place // _MOST_BLOCKS for place in range(_MOST_BLOCKS)})
         n_available = sum(source.block_rows[index] for index in chosen)
-        rates = drawn_shares(min(1.0, most_rows(source) / n_available), shares, n_available)
+        most = most_rows(source) if n_rows is None else n_rows
+        rates = drawn_shares(min(1.0, most / n_available), shares, n_available)
         parts, places = [], []
         for index in chosen:
             block = _block(source, index)

@@ -141,6 +141,7 @@ class Machine:
     window_bytes : approximate bytes of prepared rows that a worker sends at once
     has_dashboard : whether worker processes may serve pages
     has_library : whether the driver's process has loaded pandas
+    has_solved, has_compiled : whether it has loaded linear algebra and compiled loops before the run
     """
 
     kind: str
@@ -154,6 +155,8 @@ class Machine:
     window_bytes: int = 32 * MIB
     has_dashboard: bool = True
     has_library: bool = field(default_factory=lambda: type(sys.modules.get("pandas")) is ModuleType)
+    has_solved: bool = False
+    has_compiled: bool = False
 
     @property
     def processes(self) -> int:
@@ -179,7 +182,8 @@ class Machine:
     def driver_base_bytes(self) -> int:
         """Bytes of an idle driver process."""
         scheduler = 0 if self.in_process else SCHEDULER_BYTES + (PAGES_BYTES if self.has_dashboard else 0)
-        return DRIVER_BASE_BYTES + scheduler + (LIBRARY_BYTES if self.has_library else 0)
+        loaded = LIBRARY_BYTES * self.has_library + SOLVING_BYTES * self.has_solved
+        return DRIVER_BASE_BYTES + scheduler + loaded
 
     @property
     def cache_bytes(self) -> int:

@@ -114,9 +114,16 @@ class Recipe(SavedAs):
         """Return the recipe for these rows, if it chooses an algorithm or searches settings by them."""
         return self
 
-    def choosing_bytes(self, data: TrainingData) -> int:
-        """Return the driver's memory for choosing before the first pass, for a plan."""
-        return 0
+    def choosing_bytes(self, data: TrainingData) -> tuple[int, bool]:
+        """Return the memory of choosing before the first pass, besides the process itself, and whether it
+        loads compiled loops.
+        """
+        return 0, False
+
+    @property
+    def choosing_limit(self) -> int | None:
+        """Bytes that a process may take while it chooses, or None."""
+        return None
 
     def memory_hint(self, solver: AbstractSolver[Any]) -> str:
         hint = self.kind.memory_hint(self.settings, solver)

@@ -17,13 +17,12 @@ from distkern.data.dataset import Split
 from distkern.data.store.places import Location, explain_errors, place_of
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.events import CHOOSING, Event, Listener
+from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
-from distkern.passes.execution import Keep
-from distkern.passes.machine import COMPILING_BYTES
+from distkern.runs.choosing import Choosing, needed_by, settled_within
 from distkern.runs.data import TrainingData
 from distkern.runs.evaluation import (
     Evaluation,
@@ -133,8 +132,10 @@ def plan(
     recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
     more = {"evaluated": evaluated, "importances": importances}
-    choosing = recipe.choosing_bytes(data := recipe.data_of(source))
-    recipe = recipe.settled(data, listeners, has_test=test is not None)
+    data = recipe.data_of(source)
+    recipe, choosing = settled_within(
+        recipe, data, source, lambda: machine, listeners, has_test=test is not None
+    )
     return plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, **more)
 
 
@@ -145,13 +146,13 @@ def plan_on(
     test: Split | None,
     given: int | None,
     *,
-    choosing: int | None = None,
+    choosing: Choosing | None = None,
     evaluated: bool = False,
     importances: bool = False,
 ) -> Plan:
     """Plan a run on a known machine; ``given`` is the requested part of its limit.
 
-    ``choosing`` is the memory that choosing the recipe took, if that was done before.
+    ``choosing`` is what choosing the recipe needed, if that was done before.
     """
     more = {"evaluated": evaluated, "importances": importances}
     return _planned(machine, recipe, recipe.data_of(source), source, test, given, choosing, **more)
@@ -174,10 +175,17 @@ def within_limit(
     executor = place.executor
     machine = executor.machine
     least = min(limit, machine.memory_limit or limit)
-    choosing = recipe.choosing_bytes(data)
-    recipe = recipe.settled(data, place.listeners, has_test=tests is not None)
     # as choices count it, which must not depend on what this process has imported
     limited = replace(machine, memory_limit=least, has_library=True)
+    recipe, choosing = settled_within(
+        recipe,
+        data,
+        data.source,
+        lambda: limited,
+        place.listeners,
+        has_test=tests is not None,
+        here=Machine("synchronous", 1, has_library=True),
+    )
     planned = _planned(limited, recipe, data, data.source, tests, limit, choosing)
     if planned.shortage is not None:
         raise planned.shortage.refusal(whose_limit(limited, limit))
@@ -195,13 +203,13 @@ def _planned(
     source: AbstractSource,
     test: AbstractSource | None,
     given: int | None,
-    choosing: int | None,
+    choosing: Choosing | None,
     *,
     evaluated: bool = False,
     importances: bool = False,
 ) -> Plan:
-    choosing = recipe.choosing_bytes(data) if choosing is None else choosing
-    recipe = recipe.settled(data, has_test=test is not None)
+    choosing = Choosing.of(recipe, data) if choosing is None else choosing
+    recipe, machine = recipe.settled(data, has_test=test is not None), choosing.before(machine)
     posed = recipe.pose(data, has_test=test is not None)
     solver, problem = recipe.searched(posed), posed.problem
     extents = {"train": Extent.of(recipe.as_read(data, source), "planned")}
@@ -226,7 +234,7 @@ def _planned(
         raised = how_raised(limited, machine, given)
 
         def needed(other: Recipe) -> int:
-            return _needed(machine, other, data, source, has_test=test is not None)
+            return needed_by(machine, other, data, source, has_test=test is not None)
 
         shortage = shortage_of(
             worst_of(passes, machine).name,
@@ -241,9 +249,8 @@ def _planned(
         if names and needed(untried) <= machine.memory_limit:
             others = f"{shortage.others}, or give {' and '.join(names)}, so that nothing is tried"
             shortage = replace(shortage, others=others)
-    if choosing:
-        driver = machine.driver_base_bytes + COMPILING_BYTES + choosing
-        passes.insert(0, PlannedPass(CHOOSING, 0, 0, 0, "driver", 0, driver, Keep(), True, times=1))
+    if choosing.n_bytes:
+        passes.insert(0, _times(choosing.plan(machine), 1))
     if measured is not None:
         passes.append(_times(measured, 1))
     return Plan(
@@ -278,18 +285,6 @@ def _importance_plan(
     plan = plan_run(outlines, extents, machine, [*after, Outline(step)])[-1]
     fits = machine.memory_limit is None or needed_bytes([plan], machine) <= machine.memory_limit
     return plan if fits else None
-
-
-def _needed(
-    machine: Machine, recipe: Recipe, data: TrainingData, source: AbstractSource, *, has_test: bool
-) -> int:
-    """Return the memory of the largest process of another recipe in bytes."""
-    posed = recipe.pose(data, has_test=has_test)
-    solver = recipe.searched(posed)
-    outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]
-    extent = Extent.of(recipe.as_read(data, source), "planned")
-    plans, used = fitted(outlines, {outline.step.split: extent for outline in outlines}, machine)
-    return needed_bytes(plans, used)
 
 
 def _with_number(recipe: Recipe, posed: Posed, machine: Machine, needed: Callable[[Recipe], int]) -> str:
@@ -380,8 +375,8 @@ def train(
             return model
     # a plan and the run that follows choose once
     recipe = recipe.seeded()
-    choosing = recipe.choosing_bytes(data := recipe.data_of(source))
-    recipe = recipe.settled(data, listeners, has_test=test is not None)
+    data, started = recipe.data_of(source), partial(machine_of, scheduler, workers, memory_limit, dashboard)
+    recipe, choosing = settled_within(recipe, data, source, started, listeners, has_test=test is not None)
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:

@@ -278,5 +278,5 @@ def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Blo
     if len(choices) > 1:
         from distkern.choose.folds import memory_of
 
-        learning = max(learning, memory_of(n_rows, problem.n_features, 0))
+        learning = max(learning, memory_of(n_rows, problem.n_features))
     return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)

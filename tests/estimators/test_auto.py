@@ -71,7 +71,7 @@ def test_a_named_algorithm_is_fitted(algorithm, tmp_path):
     X, y = rows()
     model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
     assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was requested")
-    assert model.recipe().choosing_bytes(from_arrays(X, y, None, model.task)) == 0
+    assert model.recipe().choosing_bytes(from_arrays(X, y, None, model.task)) == (0, False)
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert loaded.algorithm == algorithm

@@ -100,7 +100,7 @@ def test_the_search_is_made_once_for_a_plan_and_its_run(tmp_path, monkeypatch):
     # the run uses the search of its plan
     assert len(calls) == 1
     planned = plan(model, data.train)
-    assert planned.driver_bytes >= model.recipe().choosing_bytes(model.recipe().data_of(data.train))
+    assert planned.driver_bytes >= model.recipe().choosing_bytes(model.recipe().data_of(data.train))[0]
     assert model.history_[-1]["search_score"] == calls[0].score
     # with a metric, the width refers to distances in its coordinates
     mapping = model.places_.map

@@ -1,0 +1,112 @@
+"""Choosing an algorithm within the memory limit of a run: refused before it starts if it needs more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from distkern.core.common_parameters import CHOOSABLE
+from distkern.core.errors import InputError
+from distkern.core.text import in_bytes
+from distkern.core.types import AbstractSource
+from distkern.engine.events import CHOOSING, Listener
+from distkern.engine.plan import fitted, needed_bytes
+from distkern.passes import Extent, Machine, PassPlan
+from distkern.passes.execution import Keep
+from distkern.runs.data import TrainingData
+from distkern.runs.limits import Shortage, how_raised
+from distkern.runs.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """What a choice needs in the process that makes it.
+
+    Attributes
+    ----------
+    n_bytes : besides the process itself; 0 if nothing is chosen
+    compiles : whether it loads compiled loops
+    """
+
+    n_bytes: int = 0
+    compiles: bool = False
+
+    @classmethod
+    def of(cls, recipe: Recipe, data: TrainingData) -> Choosing:
+        """Return what the choice of a recipe needs for these rows."""
+        return cls(*recipe.choosing_bytes(data))
+
+    def driver_bytes(self, machine: Machine) -> int:
+        """Return the peak of the driver's process while it chooses."""
+        return replace(machine, has_solved=False).driver_base_bytes + self.n_bytes
+
+    def plan(self, machine: Machine) -> PassPlan:
+        """Return the choice as a pass, which it is not, as it reads a sample."""
+        peak = self.driver_bytes(machine)
+        return PassPlan(CHOOSING, 0, 0, 0, "driver", 0, peak, Keep(), self.compiles)
+
+    def before(self, machine: Machine) -> Machine:
+        """Return the machine of the run that follows in the same process, which keeps the loaded code."""
+        return replace(machine, has_solved=self.n_bytes > 0, has_compiled=self.compiles)
+
+
+def settled_within(
+    recipe: Recipe,
+    data: TrainingData,
+    source: AbstractSource,
+    machine: Callable[[], Machine],
+    listeners: Iterable[Listener],
+    *,
+    has_test: bool,
+    here: Machine | None = None,
+) -> tuple[Recipe, Choosing]:
+    """Return the recipe with its choices, and what they needed.
+
+    Parameters
+    ----------
+    source : the rows as the run reads them
+    machine : returns the machine of the run, which starts after the choice
+    here : this process; None: with the libraries that it has loaded
+
+    Raises
+    ------
+    MemoryBudgetError
+        If choosing needs more than the recipe's limit.
+    """
+    choosing, limit = Choosing.of(recipe, data), recipe.choosing_limit
+    needed = choosing.driver_bytes(here or Machine("synchronous", 1))
+    if choosing.n_bytes and limit is not None and needed > limit:
+        later = replace(machine(), memory_limit=limit)
+        fitting = (
+            option
+            for option, other in _without_choice(recipe, data, has_test=has_test)
+            if needed_by(later, other, data, source, has_test=has_test) <= limit
+        )
+        others = next((f", or {option}, so that nothing is tried" for option in fitting), "")
+        needs = f"choosing the algorithm needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
+        raise Shortage(needs, how_raised(needed, later, limit), others).refusal("--memory-limit")
+    return recipe.settled(data, listeners, has_test=has_test), choosing
+
+
+def _without_choice(recipe: Recipe, data: TrainingData, *, has_test: bool) -> Iterator[tuple[str, Recipe]]:
+    """Yield the options that name an algorithm, best first, and the recipes with them."""
+    for name in CHOOSABLE:
+        # given settings may be those of another algorithm
+        with suppress(InputError):
+            other = recipe.with_value("algorithm", name)
+            # cells have settings to choose
+            if not Choosing.of(other, data).n_bytes and name != "cells":
+                yield f"--set algorithm={name}", other.settled(data, has_test=has_test)
+
+
+def needed_by(
+    machine: Machine, recipe: Recipe, data: TrainingData, source: AbstractSource, *, has_test: bool
+) -> int:
+    """Return the memory in bytes of the largest process of a recipe that leaves nothing to choose."""
+    posed = recipe.pose(data, has_test=has_test)
+    solver = recipe.searched(posed)
+    outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]
+    extent = Extent.of(recipe.as_read(data, source), "planned")
+    plans, used = fitted(outlines, {outline.step.split: extent for outline in outlines}, machine)
+    return needed_bytes(plans, used)
