@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -25,17 +25,19 @@ class Choosing:
 
     Attributes
     ----------
+    recipe : recipe that chooses
     n_bytes : besides the process itself; 0 if nothing is chosen
     compiles : whether it loads compiled loops
     """
 
-    n_bytes: int = 0
-    compiles: bool = False
+    recipe: Recipe
+    n_bytes: int
+    compiles: bool
 
     @classmethod
     def of(cls, recipe: Recipe, data: TrainingData) -> Choosing:
         """Return what the choice of a recipe needs for these rows."""
-        return cls(*recipe.choosing_bytes(data))
+        return cls(recipe, *recipe.choosing_bytes(data))
 
     def driver_bytes(self, machine: Machine) -> int:
         """Return the peak of the driver's process while it chooses."""
@@ -49,6 +51,22 @@ class Choosing:
     def before(self, machine: Machine) -> Machine:
         """Return the machine of the run that follows in the same process, which keeps the loaded code."""
         return replace(machine, has_solved=self.n_bytes > 0, has_compiled=self.compiles)
+
+    def instead(self, machine: Machine, data: TrainingData, source: AbstractSource, *, has_test: bool) -> str:
+        """Return advice as a clause: the best algorithm that fits a machine without a choice; empty if none.
+
+        ``source`` : the rows as the run reads them
+        """
+        if not self.n_bytes or self.recipe.choosing_limit is None:
+            return ""
+        # cells have settings to choose
+        for name in (name for name in CHOOSABLE if name != "cells"):
+            # given settings may be those of another algorithm
+            with suppress(InputError):
+                other = self.recipe.with_value("algorithm", name).settled(data, has_test=has_test)
+                if needed_by(machine, other, data, source, has_test=has_test) <= (machine.memory_limit or 0):
+                    return f", or --set algorithm={name}, so that nothing is tried"
+        return ""
 
 
 def settled_within(
@@ -78,26 +96,10 @@ def settled_within(
     needed = choosing.driver_bytes(here or Machine("synchronous", 1))
     if choosing.n_bytes and limit is not None and needed > limit:
         later = replace(machine(), memory_limit=limit)
-        fitting = (
-            option
-            for option, other in _without_choice(recipe, data, has_test=has_test)
-            if needed_by(later, other, data, source, has_test=has_test) <= limit
-        )
-        others = next((f", or {option}, so that nothing is tried" for option in fitting), "")
+        others = choosing.instead(later, data, source, has_test=has_test)
         needs = f"choosing the algorithm needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
         raise Shortage(needs, how_raised(needed, later, limit), others).refusal("--memory-limit")
     return recipe.settled(data, listeners, has_test=has_test), choosing
-
-
-def _without_choice(recipe: Recipe, data: TrainingData, *, has_test: bool) -> Iterator[tuple[str, Recipe]]:
-    """Yield the options that name an algorithm, best first, and the recipes with them."""
-    for name in CHOOSABLE:
-        # given settings may be those of another algorithm
-        with suppress(InputError):
-            other = recipe.with_value("algorithm", name)
-            # cells have settings to choose
-            if not Choosing.of(other, data).n_bytes and name != "cells":
-                yield f"--set algorithm={name}", other.settled(data, has_test=has_test)
 
 
 def needed_by(

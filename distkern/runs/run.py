@@ -209,7 +209,8 @@ def _planned(
     importances: bool = False,
 ) -> Plan:
     choosing = Choosing.of(recipe, data) if choosing is None else choosing
-    recipe, machine = recipe.settled(data, has_test=test is not None), choosing.before(machine)
+    without, machine = machine, choosing.before(machine)
+    recipe = recipe.settled(data, has_test=test is not None)
     posed = recipe.pose(data, has_test=test is not None)
     solver, problem = recipe.searched(posed), posed.problem
     extents = {"train": Extent.of(recipe.as_read(data, source), "planned")}
@@ -249,6 +250,8 @@ def _planned(
         if names and needed(untried) <= machine.memory_limit:
             others = f"{shortage.others}, or give {' and '.join(names)}, so that nothing is tried"
             shortage = replace(shortage, others=others)
+        instead = choosing.instead(without, data, source, has_test=test is not None)
+        shortage = replace(shortage, others=instead + shortage.others)
     if choosing.n_bytes:
         passes.insert(0, _times(choosing.plan(machine), 1))
     if measured is not None:
