@@ -234,6 +234,9 @@ def memory_of(n_rows: int, n_features: int, n_outputs: int = 1) -> int:
     """
     n_centres = min(n_rows, LANDMARKS)
     # features before and after the intercept is added; the centres' matrix, its factor and its inverse
-    features = 8 * n_rows * n_centres + 24 * n_centres**2
+    finalists = 8 * n_rows * n_centres + 24 * n_centres**2
+    # kernel values, their powers and weighted values, which the allocator keeps
+    rungs = 32 * min(n_rows, CENTRE_ROWS) * min(CENTRES, max(n_rows // 4, _LEAST_CENTRES))
     # rows and decision values with their copies
-    return 32 * n_rows * n_features + 64 * n_rows * n_outputs + features + 20 * 2**20
+    copies = 48 * n_rows * n_features + 64 * n_rows * n_outputs
+    return copies + rungs + finalists + 20 * 2**20

@@ -44,18 +44,22 @@ def plan(
 
     search = None
     with Terminal(since=options.began()) as terminal:
-        planned = plan_run(
-            recipe,
-            dataset.train,
-            test=dataset.test,
-            scheduler=job.scheduler,
-            workers=job.workers,
-            memory_limit=job.memory_limit,
-            dashboard=has_dashboard(job, dashboard),
-            evaluated=True,
-            importances=True,
-            listeners=[terminal],
-        )
+        try:
+            planned = plan_run(
+                recipe,
+                dataset.train,
+                test=dataset.test,
+                scheduler=job.scheduler,
+                workers=job.workers,
+                memory_limit=job.memory_limit,
+                dashboard=has_dashboard(job, dashboard),
+                evaluated=True,
+                importances=True,
+                listeners=[terminal],
+            )
+        except MemoryBudgetError as error:
+            # the choice itself takes more
+            raise _refusal(job.data, error.what) from error
         if job.search is not None:
             from distkern.cli.tuning import search_of
 
@@ -83,7 +87,13 @@ def plan(
             )
     _warn_of_machine(planned, job.scheduler)
     if not planned.fits:
-        raise MemoryBudgetError("does not fit the memory limit", where=job.data, hint=planned.advice)
+        raise _refusal(job.data, planned.advice)
+
+
+def _refusal(data: str, advice: str) -> Exception:
+    from distkern.core.errors import MemoryBudgetError
+
+    return MemoryBudgetError("does not fit the memory limit", where=data, hint=advice)
 
 
 def _warn_of_machine(planned: Any, scheduler: str) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LEAST_SAMPLE = 1000
 #: bytes of a pair of rows: kernel values of classes; of real targets, with their factor; and of both while
 #: kernels are compared (:data:`~distkern.choose.rungs.LADDER_ROWS`)
-_CLASS_PAIR, _REAL_PAIR, _RUNG_PAIR = 4, 10, 16
+_CLASS_PAIR, _REAL_PAIR, _RUNG_PAIR = 4, 8, 16
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -57,16 +57,33 @@ class Choosing:
 
         ``source`` : the rows as the run reads them
         """
-        if not self.n_bytes or self.recipe.choosing_limit is None:
-            return ""
+        limit = machine.memory_limit or 0
+        for name, other in self._others(data, has_test=has_test):
+            if needed_by(machine, other, data, source, has_test=has_test) <= limit:
+                return f", or --set algorithm={name}, so that nothing is tried"
+        return ""
+
+    def least_after(
+        self, machine: Machine, data: TrainingData, source: AbstractSource, *, has_test: bool
+    ) -> int:
+        """Return the bytes that the smallest algorithm that is always a candidate needs after the choice."""
+        after, others = self.before(machine), self._others(data, has_test=has_test)
+        # Newton's method is one with the settings that the choice finds
+        sizes = (
+            needed_by(after, other, data, source, has_test=has_test)
+            for name, other in others
+            if name != "newton"
+        )
+        return min(sizes, default=0)
+
+    def _others(self, data: TrainingData, *, has_test: bool) -> Iterator[tuple[str, Recipe]]:
+        """Yield the algorithms that need no choice, best first, if the recipe limits its choice."""
+        names = CHOOSABLE if self.n_bytes and self.recipe.choosing_limit is not None else ()
         # cells have settings to choose
-        for name in (name for name in CHOOSABLE if name != "cells"):
+        for name in (name for name in names if name != "cells"):
             # given settings may be those of another algorithm
             with suppress(InputError):
-                other = self.recipe.with_value("algorithm", name).settled(data, has_test=has_test)
-                if needed_by(machine, other, data, source, has_test=has_test) <= (machine.memory_limit or 0):
-                    return f", or --set algorithm={name}, so that nothing is tried"
-        return ""
+                yield name, self.recipe.with_value("algorithm", name).settled(data, has_test=has_test)
 
 
 def settled_within(
@@ -97,8 +114,10 @@ def settled_within(
     if choosing.n_bytes and limit is not None and needed > limit:
         later = replace(machine(), memory_limit=limit)
         others = choosing.instead(later, data, source, has_test=has_test)
+        # with the named limit, the run fits too
+        enough = max(needed, choosing.least_after(later, data, source, has_test=has_test))
         needs = f"choosing the algorithm needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
-        raise Shortage(needs, how_raised(needed, later, limit), others).refusal("--memory-limit")
+        raise Shortage(needs, how_raised(enough, later, limit), others).refusal("--memory-limit")
     return recipe.settled(data, listeners, has_test=has_test), choosing
 
 
