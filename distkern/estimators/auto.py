@@ -456,8 +456,8 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     - more columns: the first two. Sparse rows with 16,384 or more columns always get the linear machine.
 
     If the chosen cells do not fit ``memory_limit``, smaller cells, a search on fewer rows and the best other
-    machine of the sample are tried in turn, then SVRG and DSG. The choice depends on the data, the seed and
-    the limit alone. ``algorithm`` sets the algorithm instead.
+    machine of the sample are tried in turn, then SVRG and DSG. Low limits shrink samples. The choice
+    depends on the data, the seed and the limit alone. ``algorithm`` sets the algorithm instead.
 
     Examples
     --------
