@@ -21,7 +21,7 @@ from distkern import (
     tune,
     write_dataset,
 )
-from distkern.cli.evaluate import figure_rows
+from distkern.cli.facts import figure_rows
 from distkern.cli.main import main
 from distkern.core.errors import InputError, nearest
 from distkern.engine.dask import handshake

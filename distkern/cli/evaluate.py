@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from distkern.cli import options
+from distkern.cli.facts import figure_rows, mistakes
 from distkern.core.errors import InputError
 from distkern.core.names import written
-from distkern.core.text import in_number, in_percent, in_time
 from distkern.data.store.places import Place
 
 if TYPE_CHECKING:
@@ -29,34 +28,6 @@ _MOST_LABELS = 100
 MOST_CLASSES, MOST_MISTAKES = 12, 8
 #: characters of a label beside the matrix
 _LABEL = 10
-_SHARES = ("error", "accuracy", "balanced_accuracy", "outliers")
-_NUMBERS = (
-    "auc",
-    "average_precision",
-    "log_loss",
-    "brier_score",
-    "calibration_error",
-    "rmse",
-    "mae",
-    "r2",
-    "pinball",
-    "mean_decision",
-    "threshold",
-    "objective",
-)
-_NAMES = {
-    "balanced_accuracy": "balanced accuracy",
-    "auc": "area under the ROC curve",
-    "average_precision": "average precision",
-    "log_loss": "log loss",
-    "brier_score": "Brier score",
-    "calibration_error": "calibration error",
-    "rmse": "root mean squared error",
-    "mae": "mean absolute error",
-    "r2": "R\N{SUPERSCRIPT TWO}",
-    "pinball": "pinball loss",
-    "mean_decision": "mean decision value",
-}
 
 
 @click.command()
@@ -185,32 +156,6 @@ def _record(evaluation: Evaluation) -> dict[str, Any]:
     return {**evaluation.figures, **named}
 
 
-def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
-    """Return rows of a table: the name of a figure and its value on each split."""
-    figures = [evaluation.figures for evaluation in measured.values()]
-    rows = [["rows", *(f"{split['n']:,}" for split in figures)]]
-    for names, text in ((_SHARES, in_percent), (_NUMBERS, in_number)):
-        rows += [
-            [_named(name, measured), *(text(split.get(name)) for split in figures)]
-            for name in names
-            if any(name in split for split in figures)
-        ]
-    rows += [
-        [f"rows at or below quantile {level}", *(in_percent(split["below"][level]) for split in figures)]
-        for level in figures[0].get("below", ())
-    ]
-    return [*rows, ["time", *(in_time(split["seconds"]) for split in figures)]]
-
-
-def _named(figure: str, measured: Mapping[str, Evaluation]) -> str:
-    """Return the name of a figure, with the class that it is about."""
-    from distkern.core.text import shortened
-
-    labels = next(iter(measured.values())).predicted
-    about = f" of {shortened(str(labels[1]))}" if figure == "average_precision" and len(labels) == 2 else ""
-    return f"{_NAMES.get(figure, figure)}{about}"
-
-
 def find_split(model: str, data: str, split: str) -> Split:
     """Return a split of a data set for a model; :class:`InputError` if it has no test split."""
     dataset = options.open_for(model, data)
@@ -248,28 +193,6 @@ def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableTy
         over = max(_width(rows, columns, cells) - WIDTH, 0)
         rows = [_shortened(label, _LABEL - over) for label in rows]
     yield table(("", *columns), ([label, *row] for label, row in zip(rows, cells, strict=True)))
-
-
-def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str]]:
-    """Return the most frequent mistakes: true and predicted label, rows, and their share of the class."""
-    assert evaluation.confusion is not None
-    wrong = evaluation.confusion.copy()
-    for row, label in enumerate(evaluation.labels):
-        if label in evaluation.predicted:
-            wrong[row, evaluation.predicted.index(label)] = 0
-    totals = evaluation.confusion.sum(axis=1)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:most]
-    places = zip(*np.unravel_index(order, wrong.shape), strict=True)
-    return [
-        (
-            written(evaluation.labels[row]),
-            written(evaluation.predicted[column]),
-            f"{wrong[row, column]:,}",
-            in_percent(wrong[row, column] / totals[row]),
-        )
-        for row, column in places
-        if wrong[row, column]
-    ]
 
 
 def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distkern.cli.evaluate import figure_rows, mistakes
+from distkern.cli.facts import figure_rows, mistakes
 from distkern.core.templates import TEMPLATES
 from distkern.core.text import in_percent
 from distkern.show.page import (

@@ -1,4 +1,4 @@
-"""Facts of runs, updates and data sets as texts, for reports and the terminal."""
+"""Facts of runs, updates, evaluations and data sets as texts, for reports and the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from distkern.core.names import label_texts
+import numpy as np
+
+from distkern.core.names import label_texts, written
+from distkern.core.text import in_number, in_percent, in_time, shortened
 from distkern.data.store.places import place_of
 
 if TYPE_CHECKING:
@@ -17,6 +20,36 @@ if TYPE_CHECKING:
     from distkern.model.value import FittedModel
     from distkern.runs.evaluation import Evaluation
     from distkern.show.page import Section
+
+#: figures of an evaluation in their order: shares, and other numbers
+_SHARES = ("error", "accuracy", "balanced_accuracy", "outliers")
+_NUMBERS = (
+    "auc",
+    "average_precision",
+    "log_loss",
+    "brier_score",
+    "calibration_error",
+    "rmse",
+    "mae",
+    "r2",
+    "pinball",
+    "mean_decision",
+    "threshold",
+    "objective",
+)
+_NAMES = {
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "area under the ROC curve",
+    "average_precision": "average precision",
+    "log_loss": "log loss",
+    "brier_score": "Brier score",
+    "calibration_error": "calibration error",
+    "rmse": "root mean squared error",
+    "mae": "mean absolute error",
+    "r2": "R\N{SUPERSCRIPT TWO}",
+    "pinball": "pinball loss",
+    "mean_decision": "mean decision value",
+}
 
 
 def run_facts(
@@ -202,3 +235,49 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
 def shorten(labels: list[Any], most: int = 12) -> list[Any]:
     """Return the first labels and the last one."""
     return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]
+
+
+def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
+    """Return rows of a table: the name of a figure and its value on each split."""
+    figures = [evaluation.figures for evaluation in measured.values()]
+    rows = [["rows", *(f"{split['n']:,}" for split in figures)]]
+    for names, text in ((_SHARES, in_percent), (_NUMBERS, in_number)):
+        rows += [
+            [_named(name, measured), *(text(split.get(name)) for split in figures)]
+            for name in names
+            if any(name in split for split in figures)
+        ]
+    rows += [
+        [f"rows at or below quantile {level}", *(in_percent(split["below"][level]) for split in figures)]
+        for level in figures[0].get("below", ())
+    ]
+    return [*rows, ["time", *(in_time(split["seconds"]) for split in figures)]]
+
+
+def _named(figure: str, measured: Mapping[str, Evaluation]) -> str:
+    """Return the name of a figure, with the class that it is about."""
+    labels = next(iter(measured.values())).predicted
+    about = f" of {shortened(str(labels[1]))}" if figure == "average_precision" and len(labels) == 2 else ""
+    return f"{_NAMES.get(figure, figure)}{about}"
+
+
+def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str]]:
+    """Return the most frequent mistakes: true and predicted label, rows, and their share of the class."""
+    assert evaluation.confusion is not None
+    wrong = evaluation.confusion.copy()
+    for row, label in enumerate(evaluation.labels):
+        if label in evaluation.predicted:
+            wrong[row, evaluation.predicted.index(label)] = 0
+    totals = evaluation.confusion.sum(axis=1)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+    places = zip(*np.unravel_index(order, wrong.shape), strict=True)
+    return [
+        (
+            written(evaluation.labels[row]),
+            written(evaluation.predicted[column]),
+            f"{wrong[row, column]:,}",
+            in_percent(wrong[row, column] / totals[row]),
+        )
+        for row, column in places
+        if wrong[row, column]
+    ]

@@ -175,10 +175,10 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch):
     def losses():
         return next(over_centres(Laplacian(gamma=0.7), 20, [1.0], rows, rows, (Powers(), Powers())))
 
-    monkeypatch.setattr("distkern.choose.machines._FEW_DIFFERENCES", 60 * 5 * 20 - 1)
+    monkeypatch.setattr("distkern.choose.machines.FEW_DIFFERENCES", 60 * 5 * 20 - 1)
     compiled = losses()
     monkeypatch.setattr("distkern.maths.kernels.product.city_block", None)
-    monkeypatch.setattr("distkern.choose.machines._FEW_DIFFERENCES", 60 * 5 * 20)
+    monkeypatch.setattr("distkern.choose.machines.FEW_DIFFERENCES", 60 * 5 * 20)
     np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
 
 

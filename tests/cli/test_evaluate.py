@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from distkern.cli.evaluate import confusion_lines, mistakes
+from distkern.cli.evaluate import confusion_lines
 from distkern.cli.evaluation_page import _curves, _probability, _thresholds, evaluation_page, headline, worth
+from distkern.cli.facts import mistakes
 from distkern.cli.main import main
 from distkern.core.choices import Compared
 from distkern.data.ingest import write_dataset
