@@ -99,6 +99,8 @@ def test_a_search_that_was_cancelled_goes_on(data, cluster_for_jobs, tmp_path, c
     assert main(submitted) == 0
     name, folder = capsys.readouterr().out.split()[-1], JobFolder(out)
     wait_for(lambda: n_trials(out) >= 1 or over(folder), 60)
+    # between two trials there is no pass
+    wait_for(lambda: "pass" in folder.pulse() or over(folder), 60)
     assert re.match(r"trial \d of 6: gamma=", folder.pulse()["pass"])
     assert main(["cancel", name, "--runs", str(tmp_path), "--scheduler", cluster_for_jobs.address]) == 0
     wait_for(lambda: over(folder), 30)
