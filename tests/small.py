@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from distkern.runs.data import from_arrays
+
 #: short runs that do not end before their last stage
 SMALL: dict[str, Any] = {
     "stages": 2,
@@ -76,3 +78,14 @@ def small(kind: type[Any], **chosen: Any) -> dict[str, Any]:
 def most_classes(kind: type[Any]) -> int:
     """Classes of the data that an estimator is tried on: three, or as many as it takes."""
     return min(3, getattr(kind, "most_classes", 3))
+
+
+def recipe_for(model, X, y):
+    """Recipe of the machine that an estimator chooses."""
+    return model.recipe().chosen_for(from_arrays(X, y, None, model.task), has_test=False)
+
+
+def chosen(model, X, y):
+    """Name of the algorithm that an estimator chooses, and why."""
+    recipe = recipe_for(model, X, y)
+    return recipe.name.removesuffix("_regressor"), recipe.chosen.because
