@@ -84,28 +84,36 @@ class Table(_StoredTable):
         """Whether unnamed rows of numbers may belong to this table."""
         return all(column.is_numeric for column in self.columns)
 
+    @cached_property
+    def _lookups(self) -> dict[int, tuple[AbstractMeansColumn, slice]]:
+        """Columns that may have target means or signs of their values, and their features, by position."""
+        places = enumerate(zip(self.columns, pairwise(self.ends), strict=True))
+        return {at: (one, slice(*ends)) for at, (one, ends) in places if isinstance(one, AbstractMeansColumn)}
+
     @property
     def has_means(self) -> bool:
         """Whether some features are means of the targets of other training rows."""
-        return any(isinstance(one, AbstractMeansColumn) and one.has_means for one in self.columns)
+        return any(column.has_means for column, _ in self._lookups.values())
 
     @property
     def multiplicity(self) -> tuple[int, ...]:
         """For each feature, the number of features that stand for one value together; empty if all are 1."""
         counts = np.ones(self.n_features, dtype=np.int64)
-        for column, (first, last) in zip(self.columns, pairwise(self.ends), strict=True):
-            if isinstance(column, AbstractMeansColumn):
-                counts[first:last][column.at_signs] = N_SIGNS
+        for column, features in self._lookups.values():
+            counts[features][column.at_signs] = N_SIGNS
         return tuple(counts.tolist()) if counts.max(initial=1) > 1 else ()
 
     @property
     def are_of_values(self) -> NDArray[np.bool_]:
         """Which features (n_features,) are looked up by a value: its target means and signs."""
         found = np.zeros(self.n_features, dtype=bool)
-        for column, (first, last) in zip(self.columns, pairwise(self.ends), strict=True):
-            if isinstance(column, AbstractMeansColumn):
-                found[first:last][column.at_means] = found[first:last][column.at_signs] = True
+        for column, features in self._lookups.values():
+            found[features][column.at_means] = found[features][column.at_signs] = True
         return found
+
+    def by_column(self, of_features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sums (n_columns,) of numbers (n_features,) over the features of each column."""
+        return np.array([of_features[first:last].sum() for first, last in pairwise(self.ends)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,21 +183,16 @@ class Table(_StoredTable):
         """Interval of each column's values that needs no warning, (2, n_columns)."""
         return np.array([column.known for column in self.columns]).reshape(-1, 2).T
 
-    @cached_property
-    def _with_signs(self) -> dict[int, AbstractMeansColumn]:
-        """Columns whose values name something, by position."""
-        means = ((at, one) for at, one in enumerate(self.columns) if isinstance(one, AbstractMeansColumn))
-        return {at: column for at, column in means if column.has_signs}
-
     def unseen(self, values: Floats) -> dict[str, int]:
         """Count the rows with values unlike the training rows (:attr:`AbstractColumn.known`), by column
         name.
         """
         own, (low, high) = values[:, self.starts[:-1]], self._known
         are_unseen = (own < low) | (own > high)
-        for at, column in self._with_signs.items():
-            of_column = np.asarray(own[:, at], dtype=np.float64)
-            are_unseen[:, at] = (column.codes(of_column) < 0) & ~np.isnan(of_column)
+        for at, (column, _) in self._lookups.items():
+            if column.has_signs:
+                of_column = np.asarray(own[:, at], dtype=np.float64)
+                are_unseen[:, at] = (column.codes(of_column) < 0) & ~np.isnan(of_column)
         counts = np.count_nonzero(are_unseen, axis=0)
         return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
 

@@ -33,8 +33,8 @@ _CERTAIN, _CERTAIN_NEAR = 2.5, 10.0
 _MISSING = np.finfo(np.float64).max
 
 
-def may_be_names(column: Array) -> bool:
-    """Whether numbers (n,) are whole and distinct enough to name something."""
+def may_be_ids(column: Array) -> bool:
+    """Whether numbers (n,) are whole and distinct enough for ids."""
     return bool((column == np.floor(column)).all()) and len(np.unique(column)) >= LEAST_VALUES
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,10 +83,9 @@ class ArenaSizes:
 
         tenths = [*((exact, 10) for exact in range(10, 1, -1)), *((0, sample) for sample in range(9, 0, -1))]
         process = Machine("synchronous", 1, has_library=True).driver_base_bytes
-        found = sizes(*tenths[0])
-        while limit is not None and len(tenths) > 1 and process + found.bytes_for(source)[0] > limit:
-            del tenths[0]
-            found = sizes(*tenths[0])
+        for found in starmap(sizes, tenths):
+            if limit is None or process + found.bytes_for(source)[0] <= limit:
+                break
         return found
 
     def bytes_for(self, source: AbstractSource, *, always_exact: bool = False) -> tuple[int, bool]:

@@ -256,8 +256,7 @@ class ChoosingRecipe(Recipe):
         if source.is_sparse and source.n_features > _NARROW:
             return self._compared(sample, data)
         # keep columns that are scaled or sparse
-        keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
-        result = arena.climb(MapChoice("none") if keeps else STANDARD)
+        result = arena.climb(MapChoice("none") if source.is_sparse or data.is_scaled else STANDARD)
         compared = (sample.constant(data.class_totals), *result.compared(sample.variance))
         because = reason(compared, self._unit)
         inexact, expected = self._settings(result.inexact.setting, data), None
@@ -434,9 +433,9 @@ class AbstractKernelMachine(AbstractEstimator):
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
         """Importances of the columns in the machine's metric, if it has one."""
-        importances = self.model_.metric_importances
-        if importances is None:
+        if self.model_.metric_weights is None:
             raise AttributeError("no metric was learned")
+        importances: NDArray[np.float64] = self.machine_.metric_importances_
         return importances
 
     @property

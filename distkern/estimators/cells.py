@@ -98,10 +98,10 @@ class AbstractCells(AbstractEstimator):
         average squared slope of the targets along it (Radhakrishnan et al. 2024); that of a column is the sum
         over its features. It does not measure what the model would lose without the column.
         """
-        found = self.model_.metric_importances
-        if found is None:
+        weights, table = self.model_.metric_weights, self.model_.columns.table
+        if weights is None:
             raise AttributeError("the model has no learned metric")
-        return found
+        return weights if table is None else table.by_column(weights)
 
     @property
     def gamma_(self) -> float:

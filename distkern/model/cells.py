@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,13 +124,8 @@ class CellModel(FittedModel):
         return Sigmoids(self.sigmoids) if len(self.sigmoids) else None
 
     @property
-    def metric_importances(self) -> NDArray[np.float64] | None:
-        if not self.places.map.has_metric:
-            return None
-        weights, table = self.places.map.importance(), self.columns.table
-        if table is None:
-            return weights
-        return np.array([weights[first:last].sum() for first, last in pairwise(table.ends)])
+    def metric_weights(self) -> NDArray[np.float64] | None:
+        return self.places.map.importance() if self.places.map.has_metric else None
 
     def before(self, n_blocks: int) -> PreviousCells:
         """Return the start of an update that reads ``n_blocks`` blocks of old rows."""

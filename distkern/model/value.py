@@ -249,8 +249,8 @@ class FittedModel(SavedAs, ABC):
         return False
 
     @property
-    def metric_importances(self) -> NDArray[np.float64] | None:
-        """Weight of each column in the learned metric; None for models without one."""
+    def metric_weights(self) -> NDArray[np.float64] | None:
+        """Weight of each feature in the learned metric, (d,), with sum 1; None for models without one."""
         return None
 
     @abstractmethod

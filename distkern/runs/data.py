@@ -52,6 +52,11 @@ class TrainingData:
     has_means: bool = False
     multiplicity: tuple[int, ...] = ()
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the rows are stored scaled."""
+        return self.scaling is not None and self.scaling.kind != "none"
+
     def of_table(self, table: Table | None) -> TrainingData:
         """Return the data with what a table says about its features."""
         if table is None:

@@ -384,11 +384,7 @@ def _chosen(model: FittedModel, features: Rows, given: LabelledRows, how: Explan
         return list(how.columns)
     if len(columns) <= MOST_COLUMNS:
         return list(range(len(columns)))
-    shares, table = model.metric_importances, model.columns.table
-    if shares is not None and table is not None:
-        # only the sum over a column's features counts
-        widths = np.diff(table.ends)
-        shares = np.repeat(shares / np.maximum(widths, 1), widths)
+    shares = model.metric_weights
     if shares is None:
         shares = _variances(features)
     elif given.preparation is not None and given.preparation.order is not None:

@@ -49,7 +49,7 @@ _EVAL_SET = "eval_set"
 _EVAL_SET_HINT = "give (X, y), or the test split of the training data set"
 #: values that are compared before those of all rows
 _FIRST = 64
-#: rows of a frame of numbers that show whether some numbers are names
+#: rows of a frame of numbers that show whether some are ids
 _SAMPLE = 100_000
 #: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
@@ -222,7 +222,7 @@ def training_rows(
     if task == "classification":
         refuse_continuous(targets)
     if frame is None and recipe.chooses:
-        frame = _frame_of_names(X, features, targets, task, groups, weights)
+        frame = _frame_with_ids(X, features, targets, task, groups, weights)
         features = features if frame is None else frame.features
     data = from_arrays(features, targets, weights, task, groups)
     if task == "classification":
@@ -305,21 +305,21 @@ def _learned_frame(
     return targets, frame
 
 
-def _frame_of_names(
+def _frame_with_ids(
     X: Any, features: Any, targets: NDArray[Any], task: str, groups: Any, weights: Any
 ) -> FittedFrame | None:
-    """Return a frame of plain numbers encoded if some of them name something, as the numbers of customers do.
+    """Return a frame of plain numbers encoded if some are ids (:func:`informative_values`), None if not.
 
     A sample of a large frame tells first, since an encoding needs as much memory as the frame.
     """
     from distkern.data.frames import fit_frame, is_frame
-    from distkern.data.table_numbers import may_be_names, too_many_functions
+    from distkern.data.table_numbers import may_be_ids, too_many_functions
 
     if not is_frame(X) or too_many_functions(features.shape[1]):
         return None
-    if not any(map(may_be_names, features[:_SAMPLE].T)):
+    if not any(map(may_be_ids, features[:_SAMPLE].T)):
         return None
-    frame = None
+    frame: FittedFrame | None = None
     for step in dict.fromkeys((-(-len(features) // _SAMPLE), 1)):
         part = slice(None, None, step)
         rows = X if step == 1 else _safe_indexing(X, np.arange(len(features))[part])

@@ -165,8 +165,8 @@ def map_choices(scale: str, metric: str | None, data: TrainingData) -> tuple[Map
         If rows are sparse, or the scaling does not go with a metric.
     """
     source = data.source
-    follows = scale == "standard" and data.scaling is not None and data.scaling.kind != "none"
-    if metric is None and scale not in ("normal", "ranks") and not (follows and not source.is_sparse):
+    follows = scale == "standard" and data.is_scaled and not source.is_sparse
+    if metric is None and scale not in ("normal", "ranks") and not follows:
         return ()
     if source.is_sparse:
         name = "scale" if metric is None else "metric"

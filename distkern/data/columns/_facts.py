@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 #: hashes kept per column of numbers; up to this many distinct values are counted exactly
 _KEPT = 1024
-#: most distinct values to keep: of any numbers, and of whole ones, which may be names
+#: most distinct values to keep: of any numbers, and of whole ones, which may be ids
 MOST_VALUES, MOST_WHOLE = 4096, 32_768
 #: bits of a part of :func:`in_parts`
 _BITS = 26

@@ -136,10 +136,11 @@ class TargetSums:
 class AbstractMeansColumn(AbstractColumn):
     """A column that may have target means and signs of its values.
 
-    Signs tell many values apart by few features: +-1 / sqrt(32) for each of 32 bits of the BLAKE2 digest of
-    a value's bytes, 0 for an unknown one. The squared distance of two values is 2 on average, as that of
-    indicators, with a standard deviation of .35. So kernels can learn what is special about a value, of
-    which its mean target says nothing, such as its trend.
+    Signs tell many values apart by few features: +-1 / sqrt(32) for each of 32 bits of the BLAKE2b digest of
+    a value's bytes, 0 for an unknown one. This is a random projection of the values' indicators with entries
+    +-1 (Achlioptas 2003), which needs no random numbers. The squared distance of two values is 2 on average,
+    as that of indicators, with a standard deviation of .35. So kernels can learn what is special about a
+    value, of which its mean target says nothing, such as its trend.
 
     Attributes
     ----------
@@ -203,20 +204,21 @@ class AbstractMeansColumn(AbstractColumn):
         """Fill the signs of ``out``, (n, n_features), with those of codes (n,), if any."""
         if self.has_signs:
             # code -1 selects the last row, of unknown values
-            out[:, self.at_signs] = self._table_of_signs[codes]
+            out[:, self.at_signs] = self._table_of_signs[codes] / np.sqrt(N_SIGNS)
 
     def ranges(self, facts: Any, of_means: Ranges) -> Ranges:
         low, high = super().ranges(facts, of_means)
-        # scaling to ranges would make two values as different as 16 other features can
+        # each scaled to [0, 1], two values would be at the squared distance 16
         low[self.at_signs], high[self.at_signs] = -0.5, 0.5
         return low, high
 
     @cached_property
-    def _table_of_signs(self) -> Array:
+    def _table_of_signs(self) -> NDArray[np.int8]:
+        # bytes, since tasks carry this table
         values = [*self.bytes_of_values, *([b"\xff"] if self.has_missing else [])]
         digests = b"".join(hashlib.blake2b(value, digest_size=N_SIGNS // 8).digest() for value in values)
-        bits = np.unpackbits(np.frombuffer(digests, dtype=np.uint8)).reshape(-1, N_SIGNS)
-        return np.asarray(np.vstack([2.0 * bits - 1.0, np.zeros(N_SIGNS)]) / np.sqrt(N_SIGNS))
+        bits = np.unpackbits(np.frombuffer(digests, dtype=np.uint8)).reshape(-1, N_SIGNS).astype(np.int8)
+        return np.vstack([2 * bits - 1, np.zeros(N_SIGNS, dtype=np.int8)])
 
     def with_outputs(self, outputs: Sequence[str], **changes: Any) -> Self:
         """Return the column with target means of 0, if any, to be replaced by :meth:`with_means`."""

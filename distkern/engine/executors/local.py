@@ -38,7 +38,7 @@ from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Roun
 
 #: tries of a task whose worker process dies
 RETRIES = 3
-#: exit code of a process after an uncaught exception, which tasks have none of; killed processes have others
+#: exit code of a process that an exception ended: tasks catch theirs, and signals give negative codes
 _UNCAUGHT = 1
 
 
