@@ -1228,8 +1228,8 @@ class CellClassifier(_Classifier):
         pairs of columns that explain the residuals of a wide kernel; none: Euclidean; auto:
         searched, or Euclidean.
     search : {"full", "quick"} or None, default="full"
-        How scale, metric, kernel, gamma and C are searched if they are auto, on rows held out of a
-        sample and of neighbourhoods of rows; none: no search.
+        How scale, metric, kernel, gamma, C and trend are searched if they are auto, on rows held
+        out of a sample and of neighbourhoods of rows; none: no search.
     max_cell_rows : int >= 2 or "auto", default="auto"
         Most rows of a cell: time grows with them, memory with their square; auto: 1000 to 12000,
         fewer for many rows.
@@ -1414,7 +1414,9 @@ class CellClassifier(_Classifier):
 class CellRegressor(_Regressor):
     """Exact kernel machines in cells of the input, for real targets.
 
-    f = target_center_ + target_scale_ g, where g minimises the objective of :class:`CellClassifier`.
+    f = target_center_ + target_scale_ g + t, where g minimises the objective of :class:`CellClassifier` for
+    what t leaves. t is 0, or with ``trend`` a linear function of the columns, fitted to all rows by ridge
+    regression (:class:`~distkern.maths.maps.trend.LinearTrend`) and constant outside their ranges.
 
     Parameters
     ----------
@@ -1436,9 +1438,12 @@ class CellRegressor(_Regressor):
         Metric of the distances, learned from gradients; interactions: a diagonal that starts from
         pairs of columns that explain the residuals of a wide kernel; none: Euclidean; auto:
         searched, or Euclidean.
+    trend : {"auto", "linear"} or None, default="auto"
+        linear: machines learn what a linear function of the columns leaves of the targets; none:
+        they learn the targets; auto: searched, or none.
     search : {"full", "quick"} or None, default="full"
-        How scale, metric, kernel, gamma and C are searched if they are auto, on rows held out of a
-        sample and of neighbourhoods of rows; none: no search.
+        How scale, metric, kernel, gamma, C and trend are searched if they are auto, on rows held
+        out of a sample and of neighbourhoods of rows; none: no search.
     max_cell_rows : int >= 2 or "auto", default="auto"
         Most rows of a cell: time grows with them, memory with their square; auto: 1000 to 12000,
         fewer for many rows.
@@ -1576,6 +1581,7 @@ class CellRegressor(_Regressor):
     C: Literal["auto"] | float
     scale: Literal["auto", "none", "standard", "normal", "ranks"]
     metric: Literal["auto", "diagonal", "interactions", "full"] | None
+    trend: Literal["auto", "linear"] | None
     search: Literal["full", "quick"] | None
     max_cell_rows: Literal["auto"] | int
     overlap: Literal["auto"] | float
@@ -1595,6 +1601,7 @@ class CellRegressor(_Regressor):
         C: Literal["auto"] | float = 'auto',
         scale: Literal["auto", "none", "standard", "normal", "ranks"] = 'auto',
         metric: Literal["auto", "diagonal", "interactions", "full"] | None = 'auto',
+        trend: Literal["auto", "linear"] | None = 'auto',
         search: Literal["full", "quick"] | None = 'full',
         max_cell_rows: Literal["auto"] | int = 'auto',
         overlap: Literal["auto"] | float = 'auto',

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.choose.choice import TIE, best, is_better, line_search, not_worse, ranked
+from distkern.choose.choice import TIE, best, best_of_each, is_better, line_search, not_worse, ranked
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath
 from distkern.choose.machines import SampleRows, values_over_all_rows
@@ -215,13 +215,15 @@ def exact(
         return is_better(rival, result)
 
     given = ranked(machines.at(setting) for setting in settings)
-    found = given[0]
+    found = _least_trend(given)
     if is_wide:
         near = [result.setting for result in given if result.score <= _NEAR * found.score]
         starts = ranked(machines.start(setting) for setting in near)
         if not is_far(starts[0]):
-            wide = [machines.search_width(start.setting) for start in starts[:_MOST_WIDTH_SEARCHES]]
-            found = best([found, *wide])
+            # with a trend and without
+            leaders = best_of_each(starts, lambda start: start.setting.has_trend)
+            some = dict.fromkeys(start.setting for start in [*starts[:_MOST_WIDTH_SEARCHES], *leaders])
+            found = _least_trend([*given, *map(machines.search_width, some)])
     if is_far(found):
         return found
     if width_solve is not solve:
@@ -231,9 +233,16 @@ def exact(
         machines = _ExactMachines(folds, max_rows, solve)
     if has_costs:
         machines.search_ridge(found.setting)
-    kind = found.setting.map, found.kernel.name
-    same = [result for result in machines.tried.values() if (result.setting.map, result.kernel.name) == kind]
+    kind = found.setting.kind_of_features
+    same = [result for result in machines.tried.values() if result.setting.kind_of_features == kind]
     return smoothest(same)
+
+
+def _least_trend(tried: Sequence[TriedMachine]) -> TriedMachine:
+    """Return the best machine, or the best one without a trend if they tie."""
+    found = best(tried)
+    without = [result for result in tried if not result.setting.has_trend]
+    return best(without) if without and not is_better(found, best(without), TIE) else found
 
 
 def exact_on(folds: Sequence[Fold], found: TriedMachine, max_rows: int, solve: Solve | None) -> TriedMachine:
@@ -274,6 +283,7 @@ def _exact(
     """Train an exact machine on each fold; as in delivered cells, one sigmoid serves all held-out rows."""
     values: list[Array] = []
     size = 0, 0
+    folds = [fold.of(setting) for fold in folds]
     for fold in folds:
         mapping, train, held_out = fold.mapped(setting.map, max_rows)
         kernel, size = setting.known_kernel.over(mapping), 2 * (train.n_rows,)

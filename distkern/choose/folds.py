@@ -19,6 +19,7 @@ from distkern.core.types import Array
 from distkern.maths.kernels.base import Powers
 from distkern.maths.maps.interactions import interacting_columns
 from distkern.maths.maps.mapping import MapChoice, RowMap
+from distkern.maths.maps.trend import LinearTrend
 
 #: weights of |f|^2 against the sum of the losses, for rows of weight 1
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -43,6 +44,7 @@ class MachineSetting:
         for finalists (:mod:`~distkern.choose.finalists`)
     size : training rows and functions, which are the machine's cost
     n_centres : most centres of the delivered machine
+    has_trend : the machine learns what a linear trend leaves
     """
 
     kind: str
@@ -51,6 +53,7 @@ class MachineSetting:
     ridge: float
     size: tuple[int, int] = field(default=(0, 0), compare=False)
     n_centres: int = LANDMARKS
+    has_trend: bool = False
 
     @property
     def description(self) -> str:
@@ -60,7 +63,13 @@ class MachineSetting:
         metric = "" if self.map.metric == "none" else f", {self.map.metric} metric"
         columns = "unscaled" if self.map.transform == "none" else self.map.transform
         functions = "exact" if self.kind == "exact" else "over centres"
-        return f"{self.kernel.name} {functions}, {columns}{metric}, width {self.kernel.width:.3g}"
+        trend = ", around a linear trend" if self.has_trend else ""
+        return f"{self.kernel.name} {functions}, {columns}{metric}, width {self.kernel.width:.3g}{trend}"
+
+    @property
+    def kind_of_features(self) -> tuple[MapChoice, str, bool]:
+        """What distinguishes the machine, besides numbers, from others of its kind."""
+        return self.map, self.known_kernel.name, self.has_trend
 
     @property
     def known_kernel(self) -> Kernel:
@@ -115,6 +124,9 @@ class Fold:
     def __init__(self, train: SampleRows, held_out: SampleRows, first: Fold | None = None) -> None:
         self.train, self.held_out, self._first = train, held_out, first
         self._maps: dict[MapChoice, RowMap] = {}
+        # the fold that learns the maps and the trend, and the trend that these targets are without
+        self._owner: Fold = self
+        self._trend: LinearTrend | None = None
         # settings with the same map follow each other, so the last mapped rows are kept
         self._last: tuple[tuple[MapChoice, int], tuple[RowMap, SampleRows, SampleRows]] | None = None
 
@@ -127,8 +139,24 @@ class Fold:
 
     def with_rows(self, train: SampleRows, held_out: SampleRows) -> Fold:
         """Return a fold of other rows that shares the maps of this one."""
-        fold = Fold(train, held_out, self)
-        fold._maps = self._maps
+        fold = Fold(train.without(self._trend), held_out.without(self._trend), self)
+        fold._maps, fold._owner, fold._trend = self._maps, self._owner, self._trend
+        return fold
+
+    def of(self, setting: MachineSetting) -> Fold:
+        """Return the fold of the targets that a machine learns."""
+        return self.around_trend if setting.has_trend else self
+
+    @cached_property
+    def around_trend(self) -> Fold:
+        """A fold whose targets are what a linear trend leaves of those of this fold."""
+        if self._owner is not self:
+            return self._owner.around_trend.with_rows(self.train, self.held_out)
+        train = self.train
+        trend = LinearTrend.of(train.features, train.targets[:, 0], train.weights)
+        first = None if self._first is None else self._first.around_trend
+        fold = Fold(train.without(trend), self.held_out.without(trend), first)
+        fold._trend = trend
         return fold
 
     def linear(self, choice: MapChoice) -> list[TriedMachine]:

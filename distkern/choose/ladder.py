@@ -121,7 +121,7 @@ def climb(
        (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024, unless
        a third of the 384 hardly changes it.
     4. Try exact ridge machines on 1,000 rows of the first part, with the best map (and the best diagonal
-       metric, if the best map has a metric of interactions). Compare them with machines over few centres,
+       metric, if the best map has a metric of interactions), of real targets also around a trend. Compare them with machines over few centres,
        1,024 times the root of the share of rows that they train on, to see what more functions gain. If the
        exact machines score about as well or better, try the other leading maps.
     5. Train the best machine of step 3 and the best exact machines on all rows of all parts. Search their
@@ -177,7 +177,7 @@ def climb(
         has_neighbours = _is_worth(narrow, _joined(trained[1]), n_errors=TIE)
     if is_open or has_neighbours:
         at_step("exact machines", 3, 5)
-        exact, few = ladder.exact_rung(leading, centred)
+        exact, few = ladder.exact_rung(maps, leading, centred)
         shown += [few, best(exact)]
         if not any(_same_features(few, candidate) for candidate in candidates):
             candidates.append(ladder.delivered(few))
@@ -322,8 +322,11 @@ class _Ladder:
         The kernels are that of the machine over centres and the Laplacian, which gains most by more centres.
         """
         kernels = dict.fromkeys([replace(centred.kernel, width=1.0), rungs.LAPLACIAN])
-        exact = best(self._exact_of_few_rows([centred.setting.map], centred.kernel.width, list(kernels)))
-        return exact, self.over_few_centres(centred, exact, rungs.LADDER_ROWS)
+        choice, width = centred.setting.map, centred.kernel.width
+        exact = self._exact_of_few_rows([choice], width, list(kernels))
+        if self.rows.codes is None:
+            exact += rungs.around_trend(self.first, [choice], list(kernels), width, _EXACT_WIDTHS)
+        return best(exact), self.over_few_centres(centred, best(exact), rungs.LADDER_ROWS)
 
     def neighbour_probe(
         self, candidate: TriedMachine, centred: TriedMachine
@@ -340,15 +343,20 @@ class _Ladder:
         return self.retrained(candidate, [fold.held_out for fold in folds]), best(narrow)
 
     def exact_rung(
-        self, leading: Sequence[MapChoice], centred: TriedMachine
+        self, maps: Sequence[MapChoice], leading: Sequence[MapChoice], centred: TriedMachine
     ) -> tuple[list[TriedMachine], TriedMachine]:
-        """Return exact machines of 1,000 rows, and the best machine over few centres of the same rows."""
+        """Return exact machines of 1,000 rows, and the best machine over few centres of the same rows.
+
+        ``maps`` : all; and the maps that lead over centres
+        """
         first = rungs.first_exact(leading)
         exact = self._exact_of_few_rows(first, centred.kernel.width)
         few = self.over_few_centres(centred, best(exact), rungs.LADDER_ROWS)
         if best(exact).score <= _EXACT_NEAR * few.score:
             others = [choice for choice in leading if choice not in first]
             exact += self._exact_of_few_rows(others, centred.kernel.width)
+        if self.rows.codes is None:
+            exact += rungs.around_trend(self.first, maps, rungs.KERNELS, centred.kernel.width, _EXACT_WIDTHS)
         return exact, few
 
     def _exact_of_few_rows(
@@ -381,7 +389,7 @@ class _Ladder:
         """Return folds of the rows around anchors in a machine's map; none without ``around``."""
         if self.around is None:
             return []
-        mapping, *_ = self.first.mapped(best.setting.map, self.exact_rows)
+        mapping, *_ = self.first.of(best.setting).mapped(best.setting.map, self.exact_rows)
         return [self.first.with_rows(*pair) for pair in self.around(mapping, n_near, n_anchors)]
 
     def retrained(self, candidate: TriedMachine, near: Sequence[SampleRows]) -> Retrained:
@@ -400,6 +408,7 @@ def choose_exact(
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
     ridges: Sequence[float] | None,
+    trend: str | None = None,
     is_wide: bool,
     exact_rows: int = EXACT_ROWS,
     cell_rows: int = EXACT_ROWS,
@@ -415,6 +424,7 @@ def choose_exact(
     ----------
     maps, kernels : maps, simplest first, and kernels to try
     ridges : ridges to try; None: the ridges that suit the targets, and others next to the best
+    trend : "linear": around a linear trend of real targets; "auto": if that is better; None: never
     is_wide : whether to search the kernels' widths
     rows, parts, n_rows, seed, exact_rows, cell_rows, solve, around : as in :func:`climb`
     """
@@ -425,7 +435,11 @@ def choose_exact(
         tried, leading = rungs.over_centres([ladder.first], maps, kernels, widths)
         width = best(tried).kernel.width if is_wide else 1.0
     factors = _ALL_WIDTHS if is_wide else (1.0,)
-    exact = rungs.exact([ladder.first], leading, kernels, width, factors, ridges)
+    exact: list[TriedMachine] = []
+    if trend != "linear":
+        exact = rungs.exact([ladder.first], leading, kernels, width, factors, ridges)
+    if trend is not None:
+        exact += rungs.around_trend(ladder.first, maps, kernels, width, factors, ridges)
     kinds = rungs.best_of_each_kind(exact)
     folds = ladder.exact_folds(kinds[0]) or ladder.folds
     found = finalists.exact(

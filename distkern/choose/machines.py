@@ -23,6 +23,7 @@ from distkern.core.types import Array, Block, Floats
 from distkern.maths.kernels.base import AbstractTileKernel, Powers
 from distkern.maths.kernels.product import Laplacian
 from distkern.maths.maps.mapping import RowMap, pulled_targets
+from distkern.maths.maps.trend import LinearTrend
 
 #: shares of the mean diagonal and of the ridge, added so that the matrix stays definite for equal centres
 _JITTER, _RIDGE_JITTER = 1e-8, 3e-3
@@ -91,6 +92,12 @@ class SampleRows:
         keys = None if self.group_keys is None else self.group_keys[numbers]
         own = (self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
         return SampleRows(*own, self.multiplicity)
+
+    def without(self, trend: LinearTrend | None) -> SampleRows:
+        """Return the rows with what a trend leaves of their real targets."""
+        if trend is None:
+            return self
+        return replace(self, targets=self.targets - trend.at(self.features)[:, None])
 
     @classmethod
     def joined(cls, parts: Sequence[SampleRows]) -> SampleRows:

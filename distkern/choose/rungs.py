@@ -64,8 +64,7 @@ def over_centres(
     the machines tried on all folds; and the leading maps of step 2 with the best of each kind of metric
     """
     first, *others = folds
-    if any(choice.metric == "interactions" for choice in maps) and not len(first.interacting):
-        maps = [choice for choice in maps if choice.metric != "interactions"] or maps
+    maps = _possible(first, maps)
     if len(maps) > _LEADING_MAPS and (first.train.n_rows > 2 * _FEW_ROWS or others):
         pairs = [(choice, kernels[:_COARSE][-1]) for choice in maps]
         maps = _of_every_metric(first.over_centres(pairs, _FEW_ROWS), _LEADING_MAPS)
@@ -119,6 +118,31 @@ def exact(
             place = all_ridges.index(best(results).setting.ridge)
             neighbours[kernel.name] = all_ridges[max(place - 1, 0) : place + 2]
     return tried
+
+
+def around_trend(
+    fold: Fold,
+    maps: Sequence[MapChoice],
+    kernels: Sequence[Kernel],
+    width: float,
+    factors: Sequence[float],
+    ridges: Sequence[float] | None = None,
+) -> list[TriedMachine]:
+    """Try the machines of :func:`exact` on what a linear trend leaves, with the two maps that suit it best.
+
+    The maps are compared over centres with the first kernel on 1,000 rows.
+    """
+    rest = fold.around_trend
+    leading = leading_maps(rest.over_centres([(one, kernels[0]) for one in _possible(rest, maps)], _FEW_ROWS))
+    tried = exact([rest], leading, kernels, width, factors, ridges)
+    return [replace(one, setting=replace(one.setting, has_trend=True)) for one in tried]
+
+
+def _possible(fold: Fold, maps: Sequence[MapChoice]) -> Sequence[MapChoice]:
+    """Return the maps without those of interactions if the columns show none."""
+    if any(choice.metric == "interactions" for choice in maps) and not len(fold.interacting):
+        return [choice for choice in maps if choice.metric != "interactions"] or maps
+    return maps
 
 
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
@@ -180,19 +204,21 @@ def _of_every_metric(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> 
 
 
 def best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
-    """Return the best setting of each map and kernel, best first."""
-    return best_of_each(tried, lambda result: (result.setting.map, result.kernel.name))
+    """Return the best setting of each map and kernel, with and without a trend, best first."""
+    return best_of_each(tried, lambda result: result.setting.kind_of_features)
 
 
 def exact_settings(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
-    """Return the settings that may become finalists: the best two kinds, and the best of each kernel.
+    """Return the settings that may become finalists: the best two kinds, the best of each kernel, and the
+    best with and without a trend.
 
     Settings far from the best are dropped, except the best of each kernel where cells are denser than the
     sample: a kernel that is poor on few rows may be the best there.
     """
     near = [kind for kind in kinds if kind.score <= NEAR * kinds[0].score]
     of_kernels = best_of_each(near if is_dense else kinds, lambda kind: kind.kernel.name)
-    return list(dict.fromkeys(kind.setting for kind in [*near[:BEST_MAPS], *of_kernels]))
+    of_trends = best_of_each(near, lambda kind: kind.setting.has_trend)
+    return list(dict.fromkeys(kind.setting for kind in [*near[:BEST_MAPS], *of_kernels, *of_trends]))
 
 
 def leaders(tried: Sequence[TriedMachine], n_maps: int = BEST_MAPS) -> list[TriedMachine]:

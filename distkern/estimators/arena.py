@@ -184,6 +184,7 @@ class Arena:
         kernels: Sequence[Kernel],
         ridges: Sequence[float] | None,
         loss: AbstractDualLoss,
+        trend: str | None = None,
         *,
         is_wide: bool,
     ) -> TriedMachine:
@@ -201,6 +202,7 @@ class Arena:
             maps=maps,
             kernels=kernels,
             ridges=ridges,
+            trend=trend if self.is_real else None,
             is_wide=is_wide,
             exact_rows=self.sizes.exact_rows,
             cell_rows=self.sizes.cell_rows,

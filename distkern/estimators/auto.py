@@ -293,7 +293,8 @@ class ChoosingRecipe(Recipe):
         if chosen.n_centres != LANDMARKS:
             settings["n_landmarks"] = chosen.n_centres
         if is_exact:
-            return settings | {"search": None}
+            trend = {"trend": "linear" if chosen.has_trend else None} if self.task == "regression" else {}
+            return settings | {"search": None, **trend}
         # the sample's machines are in double precision, and rounding would hide functions that they use
         is_smooth = self.task == "regression" and weight["nu"] < _LEAST_SINGLE_NU
         wide = {"dtype": "float64"} if is_smooth and self.own.get("dtype", AUTO) == AUTO else {}

@@ -58,7 +58,7 @@ class CellRecipe(Recipe):
             # ridges are for rows with mean weight 1
             ridges = None if isinstance(cells.C, str) else (1.0 / (cells.C * mean),)
             maps = space.maps(data.source.n_features)
-            found = arena.exact(maps, space.kernels, ridges, loss, is_wide=space.gamma == AUTO)
+            found = arena.exact(maps, space.kernels, ridges, loss, space.trend, is_wide=space.gamma == AUTO)
         return replace(self, search_result=found)
 
     @property
@@ -143,6 +143,7 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver="cells"):
     """
 
     extra_parameters: ClassVar = {
+        "trend": None,
         "class_weight": CLASS_WEIGHT,
         "threshold": THRESHOLD,
         "random_state": RANDOM_STATE,
@@ -152,7 +153,9 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver="cells"):
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver="cells"):
     """Exact kernel machines in cells of the input, for real targets.
 
-    f = target_center_ + target_scale_ g, where g minimises the objective of :class:`CellClassifier`.
+    f = target_center_ + target_scale_ g + t, where g minimises the objective of :class:`CellClassifier` for
+    what t leaves. t is 0, or with ``trend`` a linear function of the columns, fitted to all rows by ridge
+    regression (:class:`~distkern.maths.maps.trend.LinearTrend`) and constant outside their ranges.
 
     Examples
     --------

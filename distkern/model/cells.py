@@ -114,6 +114,7 @@ class CellModel(FittedModel):
             self.bucket_bytes,
             self.n_outputs,
             dtype,
+            self.target_scale,
         )
 
     def penalty(self) -> float:

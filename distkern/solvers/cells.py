@@ -39,6 +39,7 @@ from distkern.maths.losses import DUAL_LOSSES
 from distkern.maths.losses.base import AbstractDualLoss
 from distkern.maths.maps.metric import METRICS
 from distkern.maths.maps.transform import TRANSFORMS
+from distkern.maths.maps.trend import LinearTrend, TrendSums
 from distkern.solvers._cells.buckets import CellBasis, Solving
 from distkern.solvers._cells.calibrating import (
     held_out_outlines,
@@ -55,6 +56,7 @@ from distkern.solvers._cells.choosing import (
     Settled,
     notes_of,
     sampling,
+    trending,
 )
 from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import CellLayout, auto_cell_rows, auto_overlap
@@ -121,12 +123,19 @@ class Cells(AbstractSolver[CellsState]):
         "pairs of columns that explain the residuals of a wide kernel; none: Euclidean; auto: searched, or "
         "Euclidean",
     )
+    trend: str | None = parameter(
+        "auto",
+        Words("auto", "linear"),
+        NOTHING,
+        help="linear: machines learn what a linear function of the columns leaves of the targets; none: they "
+        "learn the targets; auto: searched, or none",
+    )
     search: str | None = parameter(
         "full",
         Words("full", "quick"),
         NOTHING,
-        help="how scale, metric, kernel, gamma and C are searched if they are auto, on rows held out of a "
-        "sample and of neighbourhoods of rows; none: no search",
+        help="how scale, metric, kernel, gamma, C and trend are searched if they are auto, on rows held out "
+        "of a sample and of neighbourhoods of rows; none: no search",
     )
     max_cell_rows: int | str = parameter(
         "auto",
@@ -208,9 +217,13 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        chosen: Chosen = yield from self.space.choose(layout, risk, sample)
+        trend: LinearTrend | None = None
+        if self.space.has_trend:
+            sums: TrendSums = yield trending(layout)
+            trend = LinearTrend.fit(sums)
+        chosen: Chosen = yield from self.space.choose(layout, risk, sample, trend)
         tree = layout.tree(chosen.map.apply(np.asarray(sample.rows.features)), FIRST_TREE)
-        places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
+        places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32), trend)
         arrays: dict[str, Any] = places_to_arrays(places)
         return CellsState(
             0,
@@ -275,7 +288,7 @@ class Cells(AbstractSolver[CellsState]):
             solved = replace(solved, sigmoids=lines, held_out=score)
         if problem.has_test:
             arrays = solved.places, settings, store, machines, solved.bucket_bytes
-            basis = CellBasis(*arrays, risk.n_outputs, problem.dtype)
+            basis = CellBasis(*arrays, risk.n_outputs, problem.dtype, state.target_scale)
             measured: Sums = yield from layout.measuring(basis, risk)
             absolute = solved.absolute_errors.copy()
             absolute[1] = measured.mean_errors[1] if risk.is_real else math.nan
@@ -345,6 +358,8 @@ class Cells(AbstractSolver[CellsState]):
             "scale": mapping.transform.kind,
             "metric": METRICS[state.metric] if state.metric else None,
         }
+        if self.risk.is_real:
+            chosen["trend"] = "linear" if len(state.trend) else None
         given = {name: getattr(self, name) for name in chosen} | {"kernel": self.kernel or AUTO}
         return {name: value for name, value in chosen.items() if given[name] == AUTO}
 
@@ -352,7 +367,14 @@ class Cells(AbstractSolver[CellsState]):
     def space(self) -> SearchSpace:
         """The given values, and the result of the search."""
         return SearchSpace(
-            self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.search_result
+            self.kernel,
+            self.gamma,
+            self.C,
+            self.scale,
+            self.metric,
+            self.trend,
+            self.search,
+            self.search_result,
         )
 
     def _layout(self, problem: Problem) -> CellLayout:
@@ -458,6 +480,7 @@ class Cells(AbstractSolver[CellsState]):
             passes = [
                 *target_outline(problem),
                 Outline(sampling(layout), is_before=True),
+                *([Outline(trending(layout), is_before=True)] if self.space.has_trend else []),
                 *self.space.outline(layout),
                 Outline(layout.counting(), is_before=True),
                 Outline(layout.moving(), is_before=True),

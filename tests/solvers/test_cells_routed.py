@@ -24,7 +24,7 @@ from distkern.runs.scoring import files_for, predict_files_to, predict_to
 from distkern.solvers._cells import buckets, layout
 from runs import evaluate, plan, train
 
-KINDS = ("two classes", "several classes", "real targets")
+KINDS = ("two classes", "several classes", "real targets", "a linear trend")
 
 
 def rows(n_rows=600):
@@ -49,7 +49,8 @@ def fitted(tmp_path_factory):
             rows_per_shard=100,
             task="regression" if labels is y else "classification",
         )
-        model = CellRegressor(**given) if kind == "real targets" else CellClassifier(**given)
+        trend = "linear" if kind == "a linear trend" else None
+        model = CellRegressor(trend=trend, **given) if labels is y else CellClassifier(**given)
         model.fit_with(data.train, test=data.test).save(folder / kind)
         predict_to(
             model.model_, data.train, folder / f"{kind}.npy", output="decision", scheduler="synchronous"
@@ -188,7 +189,7 @@ def test_lazy_predictions_of_a_split_read_every_place_once(kind, fitted, nothing
     model, loaded, load = load_model(folder), Counter(), StoredParts.load
     monkeypatch.setattr(StoredParts, "load", lambda self, n: (loaded.update([n]), load(self, n))[1])
     with dask.config.set(scheduler="synchronous"):
-        name = "predict" if kind == "real targets" else "decision_function"
+        name = "predict" if model.task == "regression" else "decision_function"
         lazy = getattr(model, name)(data.train)
         assert (lazy.shape, lazy.numblocks[0]) == (expected.shape, data.train.n_blocks)
         # answers are shared by everything computed from them

@@ -333,6 +333,7 @@ class CellBasis(AbstractPlacedBasis):
     machines : (n_buckets, 32) their fingerprints, under which processes keep them; None if they are in memory
     n_outputs, bucket_bytes : outputs, and bytes of the largest bucket's machines
     dtype : of the values
+    scale : of the targets; coordinates have the trend, divided by it, in an additional column
     """
 
     def __init__(
@@ -344,8 +345,9 @@ class CellBasis(AbstractPlacedBasis):
         bucket_bytes: int,
         n_outputs: int,
         dtype: DTypeLike,
+        scale: float = 1.0,
     ) -> None:
-        self.places, self.settings, self.parts = places, settings, parts
+        self.places, self.settings, self.parts, self._scale = places, settings, parts, scale
         self._name = "" if machines is None else sha256(machines.tobytes()).hexdigest()
         self._n_outputs, self._bucket_bytes, self._dtype = n_outputs, bucket_bytes, np.dtype(dtype)
 
@@ -368,17 +370,29 @@ class CellBasis(AbstractPlacedBasis):
     @property
     def sizes(self) -> PlacedSizes:
         places = self.places
-        return placed_sizes(self.size, places.n_buckets, places.n_features, self._bucket_bytes, self.dtype)
+        width = places.n_features + (places.trend is not None)
+        return placed_sizes(self.size, places.n_buckets, width, self._bucket_bytes, self.dtype)
 
     @property
     def _numbers(self) -> int:
         return _NUMBERS if self.is_kept else _MANY_NUMBERS
 
     def placed(self, features: Rows) -> tuple[Floats, NDArray[np.int32]]:
-        rows = self.places.rows(np.asarray(converted(features, sparse=False)), self.dtype)
-        return rows, self.places.buckets(rows)
+        given = np.asarray(converted(features, sparse=False))
+        rows = self.places.rows(given, self.dtype)
+        buckets = self.places.buckets(rows)
+        if self.places.trend is not None:
+            trend = self.places.trend.at(given) / self._scale
+            rows = np.column_stack([rows, trend.astype(self.dtype)])
+        return rows, buckets
 
     def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
+        if self.places.trend is None:
+            return self._machines_at(place, coordinates)
+        rows = np.ascontiguousarray(coordinates[:, :-1])
+        return self._machines_at(place, rows) + coordinates[:, -1:]
+
+    def _machines_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
         def read() -> Machines:
             return Machines.of(self.parts.load(place))
 

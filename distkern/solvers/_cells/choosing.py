@@ -44,6 +44,7 @@ from distkern.maths.maps.mapping import (
 )
 from distkern.maths.maps.metric import METRIC_ROWS, METRICS, MORE_METRIC_ROWS, MetricKind
 from distkern.maths.maps.transform import N_QUANTILES, Transform
+from distkern.maths.maps.trend import LinearTrend, TrendSums
 from distkern.passes import Cost, Each, Outline, Reduce
 from distkern.solvers._cells.layout import MIB, CellLayout, sums_of_zero
 from distkern.solvers._cells.tree import Places, dense_rows, places_from_arrays
@@ -151,6 +152,23 @@ class ShuffledSample:
         return RowMap(Transform("none", mean, ones), ones, 1.0, shares @ np.square(self.rows - mean))
 
 
+def trend_sums(block: Block, _: None) -> TrendSums:
+    """Return the moments of a block for a trend."""
+    rows = dense_rows(block)
+    targets = np.asarray(rows.targets, dtype=np.float64)
+    return TrendSums.of(np.asarray(rows.features), targets, np.asarray(rows.weights))
+
+
+def trending(layout: CellLayout) -> Reduce[TrendSums]:
+    """Return the pass that sums moments for a linear trend."""
+    width, rows = layout.problem.n_features + 1, max(layout.problem.block_rows)
+    # rows dense, joined with their targets, centred and weighted
+    task = {"rows in double precision": (rows, 4 * width, 8), "products": (width, width, 8)}
+    sums = {"products": (2, width, width, 8)}
+    cost = Cost().holding(task=task, result=sums, driver={"scaled products": (2, width, width, 8)})
+    return Reduce("trend", trend_sums, TrendSums.add, cost=cost)
+
+
 def learn_map(
     item: MapChoice, _: Iterator[Block], operand: ShuffledSample
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -204,6 +222,7 @@ class SearchSpace:
     C: float | str
     scale: Any
     metric: Any
+    trend: str | None
     search: str | None
     found: TriedMachine | None = None
 
@@ -253,13 +272,24 @@ class SearchSpace:
         is_single = len(self.kernels) == 1 and len(self.maps(n_features)) == 1
         return not is_single or self.gamma == "auto" or self.C == "auto"
 
+    @property
+    def has_trend(self) -> bool:
+        """Whether the machines learn what a linear trend leaves."""
+        found = self.found is not None and self.found.setting.has_trend
+        return found if self.trend == "auto" else self.trend is not None
+
     def outline(self, layout: CellLayout) -> list[Outline]:
         """Return the pass that learns a metric, if there is one."""
         return [] if layout.map.metric == "none" else [Outline(learning(layout), is_before=True)]
 
-    def choose(self, layout: CellLayout, risk: Risk, sample: CellSample) -> Steps[Chosen]:
+    def choose(
+        self, layout: CellLayout, risk: Risk, sample: CellSample, trend: LinearTrend | None = None
+    ) -> Steps[Chosen]:
         """Learn the map from a sample of the rows, and return all that cells share."""
         shuffled = ShuffledSample.of(risk, sample, layout.problem)
+        if trend is not None:
+            rest = shuffled.targets - (trend.at(shuffled.rows) / risk.scale)[:, None]
+            shuffled = replace(shuffled, targets=rest)
         choice = layout.map
         if choice.metric != "none":
             step = learning(layout, shuffled)
@@ -314,7 +344,7 @@ class CellsState:
     kernel : its number in the search space
     gamma : of the kernel, over the coordinates
     cost : C
-    transform ... bucket_of_leaf : of the :class:`~distkern.solvers._cells.tree.Places`
+    transform ... bucket_of_leaf, trend : of the :class:`~distkern.solvers._cells.tree.Places`
     metric : the number of its kind
     search_score : see :class:`Chosen`
     rows_of_bucket : (n_buckets,), upper bounds
@@ -362,6 +392,7 @@ class CellsState:
     gap: float = 0.0
     held_out: Array = field(default_factory=lambda: np.full(2, math.nan))
     sigmoids: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    trend: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def places(self) -> Places:

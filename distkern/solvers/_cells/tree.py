@@ -20,6 +20,7 @@ from distkern.core.sparse import converted
 from distkern.core.stores import indexed, shaped
 from distkern.core.types import Block, Floats
 from distkern.maths.maps.mapping import RowMap, map_from_arrays, map_to_arrays
+from distkern.maths.maps.trend import LinearTrend
 
 #: rows from which a direction is computed, and steps of the power iteration
 _DIRECTION_ROWS = 4096
@@ -353,11 +354,13 @@ class Places:
     map : from features to coordinates
     tree : half spaces over the coordinates
     bucket_of_leaf : (n_leaves,) int32
+    trend : of real targets, whose rest the machines of the cells learn, or None
     """
 
     map: RowMap
     tree: Tree
     bucket_of_leaf: NDArray[np.int32]
+    trend: LinearTrend | None = None
 
     @property
     def n_features(self) -> int:
@@ -392,11 +395,9 @@ class Places:
 
 def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:
     """Return the arrays that :func:`places_from_arrays` reads."""
-    return {
-        **map_to_arrays(places.map),
-        **tree_to_arrays(places.tree),
-        "bucket_of_leaf": places.bucket_of_leaf,
-    }
+    arrays = map_to_arrays(places.map) | tree_to_arrays(places.tree)
+    trend = {} if places.trend is None else {"trend": places.trend.to_array()}
+    return {**arrays, "bucket_of_leaf": places.bucket_of_leaf, **trend}
 
 
 def places_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Places:
@@ -413,7 +414,9 @@ def places_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Places:
     n_columns = tree.directions.shape[1]
     if len(mapping.factors) != n_columns:
         raise ValueError(f"half spaces of {n_columns} columns for {len(mapping.factors)}")
-    return Places(mapping, tree, indexed(arrays, "bucket_of_leaf", tree.n_leaves, below=tree.n_leaves))
+    trend = LinearTrend(*shaped(arrays, "trend", 4, n_columns)) if len(arrays.get("trend", ())) else None
+    leaves = indexed(arrays, "bucket_of_leaf", tree.n_leaves, below=tree.n_leaves)
+    return Places(mapping, tree, leaves, trend)
 
 
 def grouped(counts: NDArray[np.int64], most: int) -> NDArray[np.int32]:
@@ -462,12 +465,15 @@ class Moving:
 def move_rows(
     _: Any, blocks: Iterator[Block], operand: Moving
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Sort the rows of some blocks by bucket; neighbours are in several buckets."""
+    """Sort the rows of some blocks by bucket, without the trend; neighbours are in several buckets."""
     places, wanted = operand.places, operand.buckets
     parts = []
     for block in blocks:
         given = dense_rows(block)
         rows = places.rows(np.asarray(given.features))
+        if places.trend is not None:
+            assert given.targets is not None
+            given = replace(given, targets=given.targets - places.trend.at(np.asarray(given.features)))
         order, buckets, lies = places.sorted_rows(rows)
         if wanted is not None:
             kept = np.isin(buckets, wanted)
