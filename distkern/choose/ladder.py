@@ -121,9 +121,9 @@ def climb(
        (:mod:`distkern.choose.finalists`): each kernel over 384 centres, then the best one over 1,024, unless
        a third of the 384 hardly changes it.
     4. Try exact ridge machines on 1,000 rows of the first part, with the best map (and the best diagonal
-       metric, if the best map has a metric of interactions), of real targets also around a trend. Compare them with machines over few centres,
-       1,024 times the root of the share of rows that they train on, to see what more functions gain. If the
-       exact machines score about as well or better, try the other leading maps.
+       metric, if the best map has a metric of interactions); of real targets also around a linear trend.
+       Compare them with machines over few centres, 1,024 times the root of the share of rows that they train
+       on, to see what more functions gain. If they score about as well or better, try the other maps too.
     5. Train the best machine of step 3 and the best exact machines on all rows of all parts. Search their
        settings on up to ``exact_rows`` rows. Settings with more than 1.1 times the least loss of their rung
        do not take part.
