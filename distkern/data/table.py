@@ -97,11 +97,14 @@ class Table(_StoredTable):
 
     @property
     def multiplicity(self) -> tuple[int, ...]:
-        """For each feature, the number of features that stand for one value together; empty if all are 1."""
+        """For each feature, the number of features that stand for one value together, and 0 for target means;
+        empty if all are 1.
+        """
         counts = np.ones(self.n_features, dtype=np.int64)
         for column, features in self._lookups.values():
+            counts[features][column.at_means] = 0
             counts[features][column.at_signs] = N_SIGNS
-        return tuple(counts.tolist()) if counts.max(initial=1) > 1 else ()
+        return tuple(counts.tolist()) if (counts != 1).any() else ()
 
     @property
     def are_of_values(self) -> NDArray[np.bool_]:

@@ -30,11 +30,15 @@ class Transform:
     share. A column that is constant in the sample becomes 0. Of m columns that stand for one value together
     (their multiplicity), each has the variance 1 / m, not 1, except for "none".
 
+    In columns of target means (multiplicity 0) g is always the identity. A training row has the mean of some
+    other rows, a new row that of all: nearly the same number, but not nearly the same rank, since many rows
+    of one value lie between.
+
     Attributes
     ----------
     kind : one of :data:`TRANSFORMS`
     shift, factor : (d,) float64
-    quantiles : (n_quantiles, d) float64, or None
+    quantiles : (n_quantiles, d) float64, NaN for columns where g is the identity; or None
     """
 
     kind: TransformKind
@@ -52,6 +56,8 @@ class Transform:
         quantiles = None
         if kind in ("normal", "ranks"):
             quantiles = _quantiles(sample.astype(np.float64), min(N_QUANTILES, len(sample)))
+            if multiplicity:
+                quantiles[:, np.equal(multiplicity, 0)] = np.nan
         plain = cls(kind, np.zeros(n_features), np.ones(n_features), quantiles)
         values = plain.apply(sample, np.float64)
         shift = values.mean(axis=0)
@@ -61,7 +67,7 @@ class Transform:
         if kind == "none":
             spread = np.where(spread > 0, np.sqrt(np.square(spread).mean()), 0.0)
         elif multiplicity:
-            spread = spread * np.sqrt(multiplicity)
+            spread = spread * np.sqrt(np.maximum(multiplicity, 1))
         factor = apply(np.divide, 1.0, spread, into=np.zeros(n_features), where=spread > 0)
         return cls(kind, shift, factor, quantiles)
 
@@ -80,16 +86,17 @@ class Transform:
         """Apply g to values (n, d) in place."""
         levels, rising, falling = self._tables
         for number, column in enumerate(values.T):
+            if np.isnan(rising[number, 0]):
+                continue
             # a tied value gets the mean of its lowest and highest share
             low = np.interp(column, rising[number], levels)
             high = 1.0 - np.interp(-column, falling[number], levels)
             column[:] = 0.5 * (low + high)
-        if self.kind == "normal":
-            from scipy.special import ndtri
+            if self.kind == "normal":
+                from scipy.special import ndtri
 
-            end = 0.5 / len(levels)
-            apply(np.clip, values, end, 1.0 - end, into=values)
-            apply(ndtri, values, into=values)
+                end = 0.5 / len(levels)
+                column[:] = ndtri(np.clip(column, end, 1.0 - end))
 
     @cached_property
     def _tables(self) -> tuple[Array, Array, Array]:

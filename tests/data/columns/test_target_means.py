@@ -116,10 +116,29 @@ def test_maps_take_the_signs_of_a_category_as_one_column(tmp_path, scale):
     codes = np.random.default_rng(0).integers(0, 300, 3000)
     frame = pandas.DataFrame({"shop": [f"shop {code}" for code in codes], "size": np.arange(3000) % 57})
     data = write_dataset(frame, np.sin(codes), tmp_path / "d.zarr", scale=scale)
-    assert data.table.multiplicity == (1, *[32] * 32, 1)
+    assert data.table.multiplicity == (0, *[32] * 32, 1)
     model = dk.NewtonRegressor(scale="standard", metric="diagonal", random_state=0).fit(data.train)
     rows = model.model_.map.transform.apply(rows_of(data.train), np.float64)
     np.testing.assert_allclose(rows.var(axis=0), [1.0, *[1 / 32] * 32, 1.0], rtol=0.2)
+
+
+@pytest.mark.parametrize("scale", ["normal", "ranks", "standard"])
+def test_new_rows_are_where_training_rows_of_their_value_are(tmp_path, scale):
+    generator = np.random.default_rng(0)
+    codes = np.where(generator.random(4000) < 0.7, 0, generator.integers(0, 60, 4000))
+    frame = pandas.DataFrame({"shop": [f"shop {code}" for code in codes], "size": generator.random(4000)})
+    y = codes % 2 + 0.3 * generator.normal(size=4000)
+    data = write_dataset(frame, y, tmp_path / "d.zarr", scale="none")
+    model = dk.NewtonRegressor(scale=scale, metric="diagonal", random_state=0).fit(data.train)
+    apply = model.model_.map.transform.apply
+    learned, columns = rows_of(data.train), data.table.columns[0]
+    features = np.zeros((1, 33))
+    columns.encode(np.array([columns.levels.index("shop 0")], dtype=float), features)
+    of_shop = learned[np.isclose(learned[:, 1:33], features[:, 1:]).all(axis=1)]
+    new = np.hstack([features, [[0.5]]])
+    # most rows have this value, and their ranks would reach from 0 to .7
+    assert len(of_shop) > 2500
+    assert np.abs(apply(of_shop, np.float64)[:, 0] - apply(new, np.float64)[0, 0]).max() < 0.1
 
 
 def test_signs_need_no_targets(tmp_path):
