@@ -1416,7 +1416,7 @@ class CellRegressor(_Regressor):
 
     f = target_center_ + target_scale_ g + t, where g minimises the objective of :class:`CellClassifier` for
     what t leaves. t is 0, or with ``trend`` a linear function of the columns, fitted to all rows by ridge
-    regression (:class:`~distkern.maths.maps.trend.LinearTrend`) and constant outside their ranges.
+    regression (:class:`~distkern.maths.maps.trend.LinearTrend`), which ends a little beyond their ranges.
 
     Parameters
     ----------

@@ -41,6 +41,8 @@ _COST_FACTOR, _WIDTH_FACTOR = 3.0, 2.0
 _RIDGE_ROWS, _RIDGE_ROWS_OF_SEVERAL = 2600, 2000
 #: most outputs for which exact machines of classes are searched by their own loss
 _MOST_OUTPUTS = 2
+#: least ratio of training rows from which a learning curve is estimated
+_CURVE_RATIO = 1.5
 #: held-out rows that suffice to search settings
 _SEARCH_ROWS = 400
 #: exact machines are not searched if their loss exceeds the rival's by this factor
@@ -112,6 +114,20 @@ def extrapolated_score(pair: tuple[TriedMachine, TriedMachine]) -> float:
     """
     more, few = pair
     return more.score * min(1.0, more.score / max(few.score, np.finfo(float).tiny))
+
+
+def on_all_rows(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
+    """Extrapolate the losses of a machine to training on all rows.
+
+    A power law in the number of training rows is fitted to the losses with few rows and with more, on the
+    held-out rows that both share.
+    """
+    n_few, n_more = few.setting.size[0], more.setting.size[0]
+    before, after = few.score, float(more.losses[: len(few.losses)].mean())
+    factor = 1.0
+    if n_more >= _CURVE_RATIO * n_few and n_rows > n_more and 0.0 < after < before:
+        factor = float((n_rows / n_more) ** (math.log(after / before) / math.log(n_more / n_few)))
+    return replace(more, losses=more.losses * factor)
 
 
 def retrained(

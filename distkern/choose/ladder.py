@@ -43,6 +43,8 @@ _ALL_WIDTHS = (3.0, 1.0, 0.5)
 _EXACT_RIDGES = (1.0, 0.1)
 #: a costlier machine must be better by this number of standard errors and this share of the loss
 _GAIN_ERRORS, _LEAST_GAIN = 1.0, 0.01
+#: loss up to which a machine makes no errors: a log loss, or a share of the targets' variance
+_NO_LOSS = 1e-6
 #: share of the constants' loss below which classes count as nearly separable
 _SEPARABLE = 0.2
 #: exact machines of 1,000 rows become finalists up to this multiple of the loss over centres: usually, and
@@ -59,8 +61,6 @@ _FAR = 1.3
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
 #: with more outputs, ridges are searched on fewer rows
 _FEW_OUTPUTS = 2
-#: least ratio of training rows from which a learning curve is estimated
-_CURVE_RATIO = 1.5
 #: up to this multiple of the sample's rows, the sample shows what exact machines gain from all rows
 _DENSE = 2
 #: up to this multiple of the sample's rows, its score is reported as the score to expect
@@ -168,10 +168,11 @@ def climb(
     at_step("finalists at centres", 2, 5)
     candidates, exact_may_win = ladder.inexact_candidates(linear, tried)
     shown, exact, kinds = [linear, centred], list[TriedMachine](), list[TriedMachine]()
-    is_open = ladder.has_few_centres and (exact_may_win or _is_worth(*ladder.exact_probe(centred)))
+    may_gain = ladder.has_few_centres and linear.score > _NO_LOSS
+    is_open = may_gain and (exact_may_win or _is_worth(*ladder.exact_probe(centred)))
     trained: Retrained | None = None
     has_neighbours = False
-    if ladder.has_few_centres and not is_open and not ladder.is_dense and around is not None:
+    if may_gain and not is_open and not ladder.is_dense and around is not None:
         trained, narrow = ladder.neighbour_probe(finalists.simplest(candidates), centred)
         # so few rows are a handicap that a cell will not have
         has_neighbours = _is_worth(narrow, _joined(trained[1]), n_errors=TIE)
@@ -189,7 +190,7 @@ def climb(
     exact_folds = ladder.exact_folds(kinds[0]) if kinds else []
     near = [] if ladder.is_dense else [fold.held_out for fold in exact_folds]
     inexact, on_near = ladder.retrained(candidate, near) if kinds or trained is None else trained
-    expected = _on_all_rows(candidate, inexact, n_rows)
+    expected = finalists.on_all_rows(candidate, inexact, n_rows)
     least_gain = _LEAST_GAIN * math.sqrt(rows.oversampling)
     at_step("exact finalists", 4, 5)
     finalist: TriedMachine | None = None
@@ -203,7 +204,7 @@ def climb(
             finalist = finalists.exact_on(exact_folds, found, cell_rows, solve)
             if ladder.is_dense:
                 # both will train on more rows, from which one may gain more than the other
-                wins = _is_worth(_on_all_rows(found, finalist, n_rows), expected, least_gain)
+                wins = _is_worth(finalists.on_all_rows(found, finalist, n_rows), expected, least_gain)
             else:
                 finalist, beside = replace(finalist, near=True), replace(_joined(on_near), near=True)
                 shown.append(beside)
@@ -478,22 +479,12 @@ def _loss_of_constants(folds: Sequence[Fold]) -> float:
     return float(Likelihood(SampleRows.joined([fold.held_out for fold in folds])).constant_losses().mean())
 
 
-def _on_all_rows(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
-    """Extrapolate the losses of a machine to training on all rows.
-
-    A power law in the number of training rows is fitted to the losses with few rows and with more, on the
-    held-out rows that both share.
-    """
-    n_few, n_more = few.setting.size[0], more.setting.size[0]
-    before, after = few.score, float(more.losses[: len(few.losses)].mean())
-    factor = 1.0
-    if n_more >= _CURVE_RATIO * n_few and n_rows > n_more and 0.0 < after < before:
-        factor = float((n_rows / n_more) ** (math.log(after / before) / math.log(n_more / n_few)))
-    return replace(more, losses=more.losses * factor)
-
-
 def _is_worth(
     costly: TriedMachine, cheap: TriedMachine, least_gain: float = _LEAST_GAIN, n_errors: float = _GAIN_ERRORS
 ) -> bool:
-    """Whether the costlier machine is better by ``n_errors`` standard errors and this share of the loss."""
-    return is_better(costly, cheap, n_errors) and costly.score < (1.0 - least_gain) * cheap.score
+    """Whether the costlier machine is better by ``n_errors`` standard errors and this share of the loss.
+
+    No machine is worth more than one that makes no errors.
+    """
+    gains = cheap.score > _NO_LOSS and costly.score < (1.0 - least_gain) * cheap.score
+    return gains and is_better(costly, cheap, n_errors)

@@ -19,6 +19,8 @@ from distkern.core.types import Array, Floats
 _RIDGE = 1.0
 #: share of a column's mean square up to which its variance is rounding
 _ROUNDING = 1e-12
+#: share of a column's range by which the trend goes on beyond its ends
+_BEYOND = 0.25
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ class LinearTrend:
 
     Attributes
     ----------
-    slopes, means, low, high : (d,); targets are in their own unit
+    slopes, means : (d,); targets are in their own unit
+    low, high : (d,) a quarter of a column's range beyond its ends in the training rows
     """
 
     slopes: Array
@@ -99,7 +102,8 @@ class LinearTrend:
 
         factor = raised_factor(np.asfortranarray(scaled[:-1, :-1]), _RIDGE)
         slopes = cho_solve(factor, scaled[:-1, -1], check_finite=False) * factors[:-1] * spreads[-1]
-        return cls(slopes, sums.means[:-1], sums.low.copy(), sums.high.copy())
+        beyond = _BEYOND * (sums.high - sums.low)
+        return cls(slopes, sums.means[:-1], sums.low - beyond, sums.high + beyond)
 
     @classmethod
     def of(cls, rows: Floats, targets: Array, weights: Array) -> LinearTrend:

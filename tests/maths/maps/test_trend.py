@@ -50,11 +50,13 @@ def test_a_weight_is_so_many_rows():
     np.testing.assert_allclose(LinearTrend.of(X, y, weights).at(X), of_rows.at(X), rtol=1e-9)
 
 
-def test_a_trend_ends_where_the_training_rows_end():
+def test_a_trend_ends_a_little_beyond_the_training_rows():
     X, y, _ = problem()
     trend = LinearTrend.of(X, y, np.ones(len(X)))
-    far = np.vstack([X.max(axis=0), X.max(axis=0) + 1e9])
-    assert trend.at(far)[0] == trend.at(far)[1]
+    ends, range_ = X.max(axis=0), np.ptp(X, axis=0)
+    values = trend.at(ends + np.array([0.0, 0.1, 0.25, 1e9])[:, None] * range_)
+    step = trend.slopes @ (0.1 * range_)
+    np.testing.assert_allclose(values - values[0], [0.0, step, 2.5 * step, 2.5 * step], rtol=1e-9)
 
 
 def test_a_constant_column_has_no_slope():
