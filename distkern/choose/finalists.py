@@ -301,7 +301,7 @@ def _exact(
     size = 0, 0
     folds = [fold.of(setting) for fold in folds]
     for fold in folds:
-        mapping, train, held_out = fold.mapped(setting.map, max_rows)
+        mapping, train, held_out = fold.mapped(setting.map, max_rows, is_final=True)
         kernel, size = setting.known_kernel.over(mapping), 2 * (train.n_rows,)
         if solve is None:
             values += values_over_all_rows(kernel, [setting.ridge], train, held_out)

@@ -27,7 +27,7 @@ RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 CENTRE_ROWS, CENTRES, _LEAST_CENTRES = 3000, 384, 64
 #: most landmarks of delivered machines over centres
 LANDMARKS = 1024
-#: rows on which maps are learned
+#: rows from which maps are learned, but for those of exact finalists
 _MAP_ROWS = 1500
 
 
@@ -119,16 +119,19 @@ class Fold:
     Parameters
     ----------
     first : another fold of the same sample, whose interacting columns are reused
+    final_rows : rows from which maps of exact finalists are learned; metrics of many columns need many
     """
 
-    def __init__(self, train: SampleRows, held_out: SampleRows, first: Fold | None = None) -> None:
-        self.train, self.held_out, self._first = train, held_out, first
-        self._maps: dict[MapChoice, RowMap] = {}
+    def __init__(
+        self, train: SampleRows, held_out: SampleRows, first: Fold | None = None, final_rows: int = _MAP_ROWS
+    ) -> None:
+        self.train, self.held_out, self._first, self._final_rows = train, held_out, first, final_rows
+        self._maps: dict[tuple[MapChoice, int], RowMap] = {}
         # the fold that learns the maps and the trend, and the trend that these targets are without
         self._owner: Fold = self
         self._trend: LinearTrend | None = None
         # settings with the same map follow each other, so the last mapped rows are kept
-        self._last: tuple[tuple[MapChoice, int], tuple[RowMap, SampleRows, SampleRows]] | None = None
+        self._last: tuple[tuple[MapChoice, int, int], tuple[RowMap, SampleRows, SampleRows]] | None = None
 
     @cached_property
     def interacting(self) -> NDArray[np.intp]:
@@ -139,7 +142,7 @@ class Fold:
 
     def with_rows(self, train: SampleRows, held_out: SampleRows) -> Fold:
         """Return a fold of other rows that shares the maps of this one."""
-        fold = Fold(train.without(self._trend), held_out.without(self._trend), self)
+        fold = Fold(train.without(self._trend), held_out.without(self._trend), self, self._final_rows)
         fold._maps, fold._owner, fold._trend = self._maps, self._owner, self._trend
         return fold
 
@@ -155,7 +158,7 @@ class Fold:
         train = self.train
         trend = LinearTrend.of(train.features, train.targets[:, 0], train.weights)
         first = None if self._first is None else self._first.around_trend
-        fold = Fold(train.without(trend), self.held_out.without(trend), first)
+        fold = Fold(train.without(trend), self.held_out.without(trend), first, self._final_rows)
         fold._trend = trend
         return fold
 
@@ -228,18 +231,25 @@ class Fold:
         )
         return RidgePath(with_one, held_out_with_one, Likelihood(train), start), Likelihood(held_out)
 
-    def mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, SampleRows, SampleRows]:
-        """Return a map, up to ``n_rows`` training rows and the held-out rows in its coordinates."""
-        if self._last is not None and self._last[0] == (choice, n_rows):
+    def mapped(
+        self, choice: MapChoice, n_rows: int, *, is_final: bool = False
+    ) -> tuple[RowMap, SampleRows, SampleRows]:
+        """Return a map, up to ``n_rows`` training rows and the held-out rows in its coordinates.
+
+        ``is_final`` : whether the map is that of an exact finalist
+        """
+        map_rows = max(self._final_rows, _MAP_ROWS) if is_final else _MAP_ROWS
+        if self._last is not None and self._last[0] == (choice, n_rows, map_rows):
             return self._last[1]
-        if choice not in self._maps:
-            features, targets = self.train.features[:_MAP_ROWS], self.train.targets[:_MAP_ROWS]
+        if (choice, map_rows) not in self._maps:
+            train = self._owner.train
             columns = self.interacting if choice.metric == "interactions" else None
-            self._maps[choice] = RowMap.fit(choice, features, targets, columns, self.train.multiplicity)
-        mapping = self._maps[choice]
+            some = train.features[:map_rows], train.targets[:map_rows], columns, train.multiplicity
+            self._maps[choice, map_rows] = RowMap.fit(choice, *some)
+        mapping = self._maps[choice, map_rows]
         train = self.train.part(np.arange(min(n_rows, self.train.n_rows)))
         mapped = [replace(part, features=mapping.apply(part.features)) for part in (train, self.held_out)]
-        self._last = (choice, n_rows), (mapping, mapped[0], mapped[1])
+        self._last = (choice, n_rows, map_rows), (mapping, mapped[0], mapped[1])
         return self._last[1]
 
 

@@ -158,7 +158,9 @@ def climb(
     solve : see :func:`~distkern.choose.finalists.exact`
     around : see :class:`Around`
     """
-    ladder = _Ladder(rows, _folds(rows, parts, seed), n_rows, exact_rows, cell_rows, solve, around)
+    ladder = _Ladder(
+        rows, _folds(rows, parts, seed, exact_rows), n_rows, exact_rows, cell_rows, solve, around
+    )
     at_step("linear machines", 0, 5)
     linear = best(joined([fold.linear(linear_map) for fold in ladder.rung_folds]))
     at_step("kernels at centres", 1, 5)
@@ -429,7 +431,9 @@ def choose_exact(
     is_wide : whether to search the kernels' widths
     rows, parts, n_rows, seed, exact_rows, cell_rows, solve, around : as in :func:`climb`
     """
-    ladder = _Ladder(rows, _folds(rows, parts, seed), n_rows, exact_rows, cell_rows, solve, around)
+    ladder = _Ladder(
+        rows, _folds(rows, parts, seed, exact_rows), n_rows, exact_rows, cell_rows, solve, around
+    )
     leading, width = list(maps), 1.0
     if len(maps) > 1 or is_wide:
         widths = rungs.WIDTHS if is_wide else (1.0,)
@@ -454,12 +458,13 @@ def choose_exact(
     return finalists.exact_on(folds, found, cell_rows, solve)
 
 
-def _folds(rows: SampleRows, parts: Parts, seed: int) -> list[Fold]:
+def _folds(rows: SampleRows, parts: Parts, seed: int, final_rows: int) -> list[Fold]:
     """Return the parts as folds, with training rows in random order."""
     folds: list[Fold] = []
     for train, held_out in parts:
         order = np.random.default_rng(seed).permutation(train)
-        folds.append(Fold(rows.part(order), rows.part(held_out), folds[0] if folds else None))
+        first = folds[0] if folds else None
+        folds.append(Fold(rows.part(order), rows.part(held_out), first, final_rows))
     return folds
 
 

@@ -20,7 +20,7 @@ from distkern.core.processes import trim
 from distkern.core.tiles import release
 from distkern.core.types import AbstractSource, Block
 from distkern.estimators.sample import FoldedSample, most_rows, neighbourhood_bytes, neighbourhoods
-from distkern.maths.maps.mapping import MapChoice, RowMap
+from distkern.maths.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.passes import Extent, Machine
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.solvers._cells.layout import auto_cell_rows
@@ -99,7 +99,9 @@ class ArenaSizes:
         if is_exact:
             pair = _CLASS_PAIR if self.n_classes else _REAL_PAIR
             rung = _RUNG_PAIR * min(n_rows, LADDER_ROWS) ** 2
-            n_bytes += max(pair * min(n_rows, self.cell_rows) ** 2, rung)
+            learned = min(n_rows, max(self.exact_rows, LADDER_ROWS))
+            fitting = fitting_bytes(MapChoice(metric="full"), learned, n_features, max(self.n_classes, 1))
+            n_bytes += max(pair * min(n_rows, self.cell_rows) ** 2, rung, fitting)
         centres = min(n_rows, max(LANDMARKS, self.exact_rows))
         compiles = (is_exact and self.n_classes > 0) or compiles_city_block(centres, n_features)
         n_bytes += COMPILING_BYTES if compiles else 0
