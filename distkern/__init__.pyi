@@ -384,7 +384,7 @@ def write_dataset(
     overwrite : bool, default=False
         Replace an existing data set at ``path``.
     notice : callable, default=None
-        Called with notes on the rows.
+        Called with notes on the rows. None: warn about columns that are left out, as ``fit`` does.
 
     Returns
     -------

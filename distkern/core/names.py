@@ -50,8 +50,8 @@ def order_by_name(
 
 
 def _mismatch(missing: list[str], unknown: list[str], where: str, owner: str) -> InputError:
-    parts = [f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
-    parts += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
+    parts = [f"{listed_columns(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    parts += [f"{listed_columns(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
     what = f"the columns differ from those of {owner}: {' and '.join(parts) or 'a name occurs twice'}"
     hint = "leave out unknown columns" if unknown else "add the missing columns"
     if unknown and where == "X":
@@ -65,7 +65,8 @@ def _mismatch(missing: list[str], unknown: list[str], where: str, owner: str) ->
     return InputError(what, where=where, hint=hint)
 
 
-def _listed(names: list[str]) -> str:
+def listed_columns(names: list[str]) -> str:
+    """Return the first names as a subject: ``columns 'a', 'b' and 3 more``."""
     shown = ", ".join(map(repr, names[:_MOST_NAMED]))
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     return f"column{'s' * (len(names) > 1)} {shown}{more}"

@@ -27,6 +27,8 @@ TARGET_TYPES = {"classification": "int32", "regression": "float64"}
 
 #: features beyond which notebooks show no rows
 _WIDE = 50
+#: magnitude of numbers that are 0 but for the rounding of their scaling
+_ROUNDED = 1e-4
 
 #: memory for the driver of a store: s3fs, fsspec's largest (measured, rounded up)
 STORE_DRIVER_BYTES = 56 * 2**20
@@ -277,13 +279,20 @@ class Split(AbstractSource):
         return values if classes is None else classes[values]
 
     def head(self, n_rows: int = 5) -> Any:
-        """Return the first rows as a pandas frame, the target last; features are in their own units."""
+        """Return the first rows as a pandas frame, the target last; features are in their own units.
+
+        Features that mean nothing alone, such as the signs of a category, are one column of ``+``, ``-`` and
+        ``0``.
+        """
         import pandas as pd
 
         n_rows = max(0, min(n_rows, self.n_rows))
         names = self.dataset.feature_names
         features = np.asarray(converted(self._in_own_units(np.arange(n_rows)), sparse=False))
-        frame = pd.DataFrame(features, columns=None if names is None else list(names))
+        if self.dataset.table is None:
+            frame = pd.DataFrame(features, columns=None if names is None else list(names))
+        else:
+            frame = pd.DataFrame({name: _cells(features[:, at]) for name, at in self.dataset.table.shown})
         labels = self._labels(n_rows)
         if labels is not None:
             frame[self.dataset.target_name or "target"] = labels[:n_rows]
@@ -299,12 +308,22 @@ class Split(AbstractSource):
 
     def _repr_html_(self) -> str:
         shards = f"{self.n_blocks:,} shard{'s' * (self.n_blocks != 1)}"
+        table = self.dataset.table
+        n_shown = self.n_features if table is None else len(table.shown)
         words = f"{self.n_rows:,} {self.name} rows x {self.n_features:,} features, {shards}"
-        return _template("rows", words, "" if self.n_features > _WIDE else self.head()._repr_html_())
+        return _template("rows", words, "" if n_shown > _WIDE else self.head()._repr_html_())
 
     def __repr__(self) -> str:
         groups = f", in groups of {self.dataset.group_name!r}" if self.has_groups else ""
         return f"<{self.name} rows of {self.dataset!r}, {self.n_blocks:,} shards{groups}>"
+
+
+def _cells(features: NDArray[Any]) -> Any:
+    """Return cells (n,) of a feature (n, 1), or of the signs of several."""
+    if features.shape[1] == 1:
+        return features[:, 0]
+    codes = np.where(abs(features) < _ROUNDED, 0, np.sign(features)).astype(int)
+    return ["".join("0+-"[code] for code in row) for row in codes]
 
 
 def _template(name: str, *parts: str) -> str:

@@ -133,6 +133,20 @@ class Table(_StoredTable):
             names.append(name if count == 1 else f"{name} ({count})")
         return tuple(names)
 
+    @cached_property
+    def shown(self) -> tuple[tuple[str, slice], ...]:
+        """Names and places of the features for display: one name for all that mean nothing alone."""
+        found = []
+        for column, first, last in zip(self.columns, self.ends, self.ends[1:], strict=False):
+            joint, words = column.joint
+            start, stop = first + joint.start, first + joint.stop
+            for at in range(first, last):
+                if at == start < stop:
+                    found.append((words, slice(start, stop)))
+                elif not start <= at < stop:
+                    found.append((self.features[at], slice(at, at + 1)))
+        return tuple(found)
+
     @property
     def n_features(self) -> int:
         """Number of columns of encoded rows."""

@@ -295,7 +295,7 @@ class TableFit:
         """Return why a column is left out, and how to keep it."""
         reading, quoted = self.kinds.reading(name), shlex.quote(name)
         if not (self._facts[name].n_present or reading.overflows):
-            return "is left out: it has no value"
+            return "is left out: it has no value in any row"
         why, keeps = (
             "is left out: most of its values occur once",
             f"--categorical {quoted}=target keeps it as categories",
@@ -312,7 +312,7 @@ class TableFit:
         """Notes on the columns, a sentence each."""
         notes = column_notes(self.report)
         pairs = zip(self.report, self.columns, strict=True)
-        if any(one.missing and self.kinds.kinds[column.name].fills for one, column in pairs):
+        if any(one.missing and column.fills for one, column in pairs):
             impute = self._options.impute
             how = "mean, with a feature that marks them" if impute == "flag" else impute
             notes.insert(0, f"missing numbers and dates are filled with the {how} (--impute)")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.held_out import Keys
+from distkern.core.names import listed_columns
 from distkern.core.types import Floats
 from distkern.data.columns.base import NOTHING
 
@@ -48,6 +49,11 @@ class ColumnReport:
     def is_plain(self) -> bool:
         """Whether the column is numeric and needs no note."""
         return self.kind == "numbers" and not (self.missing or self.note)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its features are the same in all training rows."""
+        return self.distinct == 1 and (not self.missing or self.becomes == "1 feature")
 
 
 class TableSample:
@@ -129,6 +135,19 @@ def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_clas
 
 
 def column_notes(reports: Sequence[ColumnReport], *, left_out: bool = False) -> list[str]:
-    """Return a sentence on each noteworthy column, or only on those that are ``left_out``."""
+    """Return a sentence on each noteworthy column, or only on those that are ``left_out``; columns without
+    values and constant columns share one.
+    """
     noted = [report for report in reports if report.note and not (left_out and report.becomes != NOTHING)]
-    return [f"column {report.name!r} {report.note}" for report in noted]
+    notes = [f"column {report.name!r} {report.note}" for report in noted if report.distinct != 0]
+    if empty := [report.name for report in noted if report.distinct == 0]:
+        what = "is left out: it has" if len(empty) == 1 else "are left out: they have"
+        notes.append(f"{listed_columns(empty)} {what} no value in any row; check the input if that is wrong")
+    constant = [report.name for report in reports if report.is_constant and not report.note]
+    if constant and not left_out:
+        has, kept, them = ("has", "it is", "it") if len(constant) == 1 else ("have", "they are", "them")
+        notes.append(
+            f"{listed_columns(constant)} {has} one value in all training rows, so nothing can be learned "
+            f"from {them}; {kept} kept, and nothing needs to be done (--drop leaves {them} out)"
+        )
+    return notes

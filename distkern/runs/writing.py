@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distkern.core.errors import InputError
-from distkern.core.python_words import in_python
+from distkern.core.python_words import in_python, warn
 from distkern.core.targets import keys_of_groups, plain_targets, refuse_unknown, weights_of_rows
 from distkern.core.types import Block, is_dask
 from distkern.data import ingest
@@ -20,6 +20,7 @@ from distkern.data.frames import frame_chunks, frame_kinds, is_frame
 from distkern.data.options import Impute, ShardOptions, Task
 from distkern.data.scaling import ScalingKind
 from distkern.data.store.places import Location, URLPlace
+from distkern.data.table_report import ColumnReport, column_notes
 from distkern.engine.dask.arrays import partitions
 from distkern.runs.given import refuse_path
 
@@ -104,7 +105,7 @@ def write_dataset(
     overwrite : bool, default=False
         Replace an existing data set at ``path``.
     notice : callable, default=None
-        Called with notes on the rows.
+        Called with notes on the rows. None: warn about columns that are left out, as ``fit`` does.
 
     Returns
     -------
@@ -169,8 +170,14 @@ def write_dataset(
         overwrite=overwrite,
         kinds=kinds,
         notice=notice,
+        report=_warn_of_left_out if notice is None else None,
         **options.on_columns,
     )
+
+
+def _warn_of_left_out(reports: Sequence[ColumnReport]) -> None:
+    for note in column_notes(reports, left_out=True):
+        warn(note)
 
 
 def _task_of(y: Any) -> Task:

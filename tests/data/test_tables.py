@@ -231,7 +231,11 @@ def test_odd_categories(tmp_path):
     data = made(tmp_path, written(tmp_path, text), notice=notices.append)
     assert data.feature_names == ("c=7", "c=a, b", 'c=say "ä"', "c=x=y", "one=k", "n")
     np.testing.assert_array_equal(rows_of(data.train)[:, :4], np.eye(4)[[1, 3, 2, 0]])
-    assert "column 'none' is left out: it has no value" in notices
+    notes = " ".join(notices)
+    assert "column 'none' is left out: it has no value in any row; check the input if that is wrong" in notes
+    assert "columns 'one', 'n' have one value in all training rows" in notes
+    assert "they are kept, and nothing needs to be done (--drop leaves them out)" in notes
+    assert "are filled" not in notes
     assert open_dataset(data.path).table == data.table
 
 

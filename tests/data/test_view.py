@@ -127,3 +127,40 @@ def test_frames_with_categories(tmp_path):
         dk.write_dataset(frame, None, tmp_path / "f.zarr", drop=["weigth"])
     with pytest.raises(InputError, match="arrays have no column names"):
         made(tmp_path, drop=["a"])
+
+
+def test_left_out_and_constant_columns_are_reported(tmp_path):
+    frame = pandas.DataFrame({"x": X[:, 0], "a": np.nan, "b": None, "fixed": 1.0, "word": "one"})
+    with pytest.warns(
+        UserWarning, match=r"columns 'a', 'b' are left out: they have no value in any row; check"
+    ):
+        dk.write_dataset(frame, y, tmp_path / "d.zarr")
+    notes: list[str] = []
+    dk.write_dataset(frame, y, tmp_path / "e.zarr", notice=notes.append)
+    assert any(
+        note.startswith("columns 'fixed', 'word' have one value in all training rows") for note in notes
+    )
+    model = NewtonClassifier(features="linear").fit(frame[["x", "fixed", "word"]], y)
+    with pytest.warns(
+        UserWarning, match=r"another number than the only one of the training rows: fixed \(1\)"
+    ):
+        model.predict(frame[["x", "fixed", "word"]][:1].assign(fixed=2.0))
+
+
+def test_signs_and_word_counts_are_one_column(tmp_path):
+    rng = np.random.default_rng(0)
+    towns = [f"t{town}" for town in rng.integers(0, 50, 200)]
+    frame = pandas.DataFrame({"age": np.arange(200.0), "town": towns, "say": "good and cheap"})
+    data = dk.write_dataset(
+        frame, rng.permutation(np.tile(y, 2)), tmp_path / "d.zarr", text=["say"], seed=1, scale="standard"
+    )
+    head = data.head(3)
+    assert head.columns.tolist() == [
+        *("age", "mean of yes by town", "32 signs of town", "256 word counts of say", "target")
+    ]
+    signs = data.train[:3][:, 2:34]
+    assert head["32 signs of town"].tolist() == [
+        "".join("+" if one > 0 else "-" for one in row) for row in signs
+    ]
+    assert {len(words.replace("0", "")) for words in head["256 word counts of say"]} == {3}
+    assert "<th>32 signs of town</th>" in data._repr_html_()

@@ -200,6 +200,10 @@ class AbstractMeansColumn(AbstractColumn):
         first = self.at_means.stop
         return slice(first, first + N_SIGNS * self.has_signs)
 
+    @property
+    def joint(self) -> tuple[slice, str]:
+        return self.at_signs, f"{N_SIGNS} signs of {self.name}"
+
     def put_signs(self, codes: NDArray[np.intp], out: Array) -> None:
         """Fill the signs of ``out``, (n, n_features), with those of codes (n,), if any."""
         if self.has_signs:

@@ -26,6 +26,7 @@ It may give:
     known, unseen           the interval of values like the training rows; the words for others
     refilled                the column with another replacement for missing values
     remark, described       a warning about the training rows; its notation in words
+    joint                   features that mean nothing alone
     grid, shown, axis       values for partial dependence, their display, and their axis
 """
 
@@ -223,6 +224,11 @@ class AbstractColumn(ABC):
     def at_means(self) -> slice:
         """The features that are target means."""
         return slice(0, 0)
+
+    @property
+    def joint(self) -> tuple[slice, str]:
+        """The features that mean nothing alone, and what they are for display."""
+        return slice(0, 0), ""
 
     @property
     def encoding(self) -> str:

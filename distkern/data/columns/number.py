@@ -224,6 +224,8 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     def unseen(self) -> str:
         if self.signs:
             return "a number not in the training rows, treated as unknown"
+        if self.span is not None and self.span[0] == self.span[1]:
+            return "another number than the only one of the training rows"
         return "a number far outside the range of the training rows"
 
     def grid(self, features: Array, most: int) -> Array:

@@ -87,6 +87,10 @@ class TextColumn(AbstractColumn):
     def features(self) -> tuple[str, ...]:
         return names_of_values(self.name, self.width)
 
+    @property
+    def joint(self) -> tuple[slice, str]:
+        return slice(0, self.width), f"{self.width} word counts of {self.name}"
+
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         out[:] = values
 
