@@ -11,7 +11,7 @@ import dataclasses
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
@@ -161,10 +161,15 @@ def _as_list(value: Any) -> list[Any]:
 
 
 class Words(AbstractKind):
-    """Words, and the names of the members of a family, looked up on demand."""
+    """Words, and the names of the members of a family, looked up on demand.
 
-    def __init__(self, *words: str, of: Family[Any] | None = None) -> None:
-        self._words, self._of = words, of
+    ``purpose`` returns what an excluded member is for: ``for regression``.
+    """
+
+    def __init__(
+        self, *words: str, of: Family[Any] | None = None, purpose: Callable[[str], str] | None = None
+    ) -> None:
+        self._words, self._of, self._purpose = words, of, purpose
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -179,9 +184,11 @@ class Words(AbstractKind):
     def description(self) -> str:
         return ", ".join(repr(word) for word in self.words)
 
-    def names_another(self, value: Any) -> bool:
-        """Whether the value is a member of the family that this kind excludes."""
-        return self._of is not None and not self.accepts(value) and value in replace(self._of, which=None)
+    def excluded(self, value: str) -> str | None:
+        """Return what a member of the family is for that this kind excludes, or None for other words."""
+        if self._of is None or self.accepts(value) or value not in replace(self._of, which=None):
+            return None
+        return "that" if self._purpose is None else f"{self._purpose(value)} and"
 
     def clean(self, value: Any) -> str:
         return str(value)
@@ -311,9 +318,10 @@ class Parameter:
             if (refusal := kind.refusal(value)) is not None:
                 raise InputError(refusal.what, where=name, hint=refusal.hint)
         if isinstance(value, str) and self.words:
-            if any(isinstance(kind, Words) and kind.names_another(value) for kind in self.kinds):
-                hint = f"use {self.description}"
-                raise InputError(f"{value!r} is a {name} that cannot be used here", where=name, hint=hint)
+            for kind in self.kinds:
+                if isinstance(kind, Words) and (which := kind.excluded(value)):
+                    what = f"{value!r} is a {name} {which} cannot be used here"
+                    raise InputError(what, where=name, hint=f"use {self.description}")
             close = nearest(value, self.words)
             if close or other_way(name, value):
                 hint = other_way(name, value) or f"did you mean {close!r}?"

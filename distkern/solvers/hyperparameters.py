@@ -21,10 +21,28 @@ from distkern.maths.kernels import KERNELS, LANDMARK_KERNELS
 from distkern.maths.losses import LOSSES, takes
 from distkern.maths.losses.base import AbstractLoss
 
+#: kind of targets -> the estimators of losses with such targets
+_TASKS = {
+    "binary": "classifiers",
+    "classes": "classifiers",
+    "real": "regressors",
+    "none": "novelty detectors",
+    "samples": "density ratios",
+}
+
 
 def a_loss(default: str, losses: Family[AbstractLoss]) -> Parameter:
     """Declare ``loss``, one of the given losses."""
-    return Parameter(default, (Words(of=losses),), "the loss")
+    return Parameter(default, (Words(of=losses, purpose=_purpose_of_loss),), "the loss")
+
+
+def _purpose_of_loss(name: str) -> str:
+    from distkern.solvers.base import SOLVERS
+
+    parameters = ((solver, hyperparameters_of(kind).get("loss")) for solver, kind in SOLVERS.items())
+    takers = [solver for solver, one in parameters if one is not None and name in one.words]
+    task = _TASKS[LOSSES[name].target_kind]
+    return f"for {task} ({', '.join(takers)})" if takers else f"for {task}"
 
 
 def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Parameter:

@@ -401,9 +401,9 @@ def test_losses_without_curvature_are_refused(name):
         Newton(Risk(loss, len(loss.levels or (0,))), Linear())
     kind = dk.NewtonClassifier if loss.target_kind == "binary" else dk.NewtonRegressor
     assert name in LOSSES
-    with pytest.raises(
-        InputError, match=rf"'{name}' is a loss that cannot be used here; use .*(squared_hinge|square)"
-    ):
+    of = "classifiers" if loss.target_kind == "binary" else "regressors"
+    told = rf"'{name}' is a loss for {of} \(.*dsg.*\) and cannot be used here; use .*(squared_hinge|square)"
+    with pytest.raises(InputError, match=told):
         kind(loss=name).fit(np.eye(4), [0, 1, 0, 1])
 
 
