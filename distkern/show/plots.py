@@ -16,6 +16,8 @@ from bokeh.models import (
     BasicTickFormatter,
     CategoricalColorMapper,
     ColumnDataSource,
+    CustomJSHover,
+    CustomJSTickFormatter,
     DatetimeTicker,
     DatetimeTickFormatter,
     FactorRange,
@@ -30,6 +32,7 @@ from bokeh.models import (
     Range1d,
     Scatter,
     Text,
+    TickFormatter,
 )
 from bokeh.models.annotations import Title
 from bokeh.models.text import PlainText
@@ -57,6 +60,27 @@ _LETTERS = 30
 _FEWEST_TICKS, _MOST_TICKS = 3, 7
 #: kind of an axis -> format of its numbers in tooltips
 _FORMATS = {"bytes": "{0.0 b}", "date": "{%F %R}"}
+#: magnitudes of an axis on which Bokeh's usual format has neither exponents nor thousands
+_USUAL = (1e-4, 1e4)
+#: range of an axis, over its largest number, whose ticks differ in late digits
+_NARROW = 1e-4
+#: a number as people write it: 20M, 54,321, 2e-7; ``all`` are the ticks, which it must tell apart
+_NUMBER = """
+const written = (number, all) => {
+  const size = Math.max(...all.map(Math.abs));
+  if (number == 0) return "0";
+  if (size < 1e-4 || size >= 1e16) return Number(number.toPrecision(6)).toExponential().replace("e+", "e");
+  const is_short = unit => Math.max(unit, 1e5) <= size
+    && all.every(one => Math.abs(Math.abs(one / unit * 100 % 1) - .5) > .499999);
+  const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const [unit, letter] = units.find(([unit]) => is_short(unit)) ?? [1, ""];
+  return (number / unit).toLocaleString("en-US", {maximumSignificantDigits: 12}) + letter;
+};
+"""
+_TICK = f"{_NUMBER} return written(tick, ticks);"
+_TOOLTIP = (
+    f"{_NUMBER} return written(Math.abs(value) < 1e5 ? +value.toPrecision(6) : Math.round(value), [value]);"
+)
 
 #: sets the colours of plots for light or dark paper: Bokeh draws on a canvas, out of reach of style sheets
 DRESSING = """<script>
@@ -157,10 +181,15 @@ class Figure:
         if plot.cells is not None:
             self.figure.add_tools(HoverTool(renderers=[quads], tooltips=[("rows", "@count")]))
         self._hover = HoverTool(
-            renderers=[dots], mode="mouse", point_policy="snap_to_data", formatters={"@x": "datetime"}
+            renderers=[dots],
+            mode="mouse",
+            point_policy="snap_to_data",
+            formatters={
+                f"@{side}": "datetime" if axis.kind == "date" else CustomJSHover(code=_TOOLTIP)
+                for side, axis in (("x", plot.x), ("y", plot.y))
+                if axis.kind != "bytes" and not axis.words
+            },
         )
-        if plot.x.kind != "date":
-            self._hover.formatters = {}
         self.figure.add_tools(self._hover)
         self._dress(text)
         self.show(plot)
@@ -186,10 +215,7 @@ class Figure:
         self._title.text = _plain(plot.title)
         for axis, shown in ((plot.x, self.figure.xaxis[0]), (plot.y, self.figure.yaxis[0])):
             shown.axis_label = _plain(axis.label) if axis.label else None
-        self._hover.tooltips = [
-            ("@label", f"@y{_FORMATS.get(plot.y.kind, '')}"),
-            (plot.x.label, f"@x{_FORMATS.get(plot.x.kind, '')}"),
-        ]
+        self._hover.tooltips = [("", f"@label @y{_format(plot.y)}"), (plot.x.label, f"@x{_format(plot.x)}")]
         known = [(curve, _known(curve, plot)) for curve in plot.curves]
         cells = _quads(plot.cells)
         places, values = ([pair[axis] for _, pairs in known for pair in pairs] for axis in (0, 1))
@@ -242,7 +268,7 @@ class Figure:
         self.figure.update(**{f"{side}_scale": LogScale() if is_log else LinearScale()})
         if is_log:
             ticks, are_powers = log_ticks(*(axis.ends or (min(ends), max(ends))))
-            formatter = LogTickFormatter() if are_powers else BasicTickFormatter(power_limit_high=7)
+            formatter = LogTickFormatter() if are_powers else _formatter(ticks)
             shown.update(ticker=FixedTicker(ticks=ticks), formatter=formatter)
         elif axis.kind == "bytes":
             powers = [2.0**power for power in range(10)]
@@ -252,9 +278,12 @@ class Figure:
             ticker = DatetimeTicker(desired_num_ticks=4, num_minor_ticks=0)
             shown.update(ticker=ticker, formatter=DatetimeTickFormatter())
         else:
-            ticker = BasicTicker(desired_num_ticks=5, num_minor_ticks=0)
+            low, high = axis.ends or (min(ends, default=0.0), max(ends, default=0.0))
+            # such labels have all digits, and few fit a phone
+            is_narrow = side == "x" and high - low < _NARROW * max(abs(low), abs(high))
+            ticker = BasicTicker(desired_num_ticks=2 if is_narrow else 5, num_minor_ticks=0)
             ticker.min_interval = 1.0 if axis.kind == "whole" else 0.0
-            shown.update(ticker=ticker, formatter=BasicTickFormatter(power_limit_high=7))
+            shown.update(ticker=ticker, formatter=_formatter(axis.ends or ends))
         if side == "y":
             self.figure.ygrid[0].update(ticker=shown.ticker)
         if axis.ends is not None:
@@ -267,6 +296,20 @@ class Figure:
             else:
                 margin = 0.05 * (high - low) or 0.5 * (abs(high) or 1.0)
                 limits.update(start=low - margin, end=high + margin)
+
+
+def _formatter(numbers: Sequence[float]) -> TickFormatter:
+    """Return the formatter of an axis on which ``numbers`` lie."""
+    low, high = _USUAL
+    largest = max(map(abs, numbers), default=0.0)
+    if largest == 0.0 or low <= largest < high:
+        return BasicTickFormatter()
+    return CustomJSTickFormatter(code=_TICK)
+
+
+def _format(axis: Axis) -> str:
+    """Return the format of an axis' numbers in tooltips; the usual one is that of ``_TOOLTIP``."""
+    return "" if axis.words else _FORMATS.get(axis.kind, "{custom}")
 
 
 def log_ticks(low: float, high: float) -> tuple[list[float], bool]:

@@ -75,7 +75,7 @@ def test_dates_are_milliseconds_as_bokeh_takes_them():
     figure = shown(Curve("a", [0.0, 86400.0], [1.0, 2.0]), x=Axis("day", "date"))
     assert figure._points.data["x"] == [0.0, 86_400_000.0]
     assert figure._hover.tooltips[1] == ("day", "@x{%F %R}")
-    assert figure._hover.formatters == {"@x": "datetime"}
+    assert figure._hover.formatters["@x"] == "datetime"
 
 
 def test_a_square_plot_has_borders_of_equal_sums_and_a_rug_lies_on_its_axis():
@@ -210,3 +210,23 @@ def test_a_key_says_what_the_title_does_not():
     assert plot.keys == {"test": STYLES["test"]}
     assert "var(--test)" in key(plot.keys)
     assert "<figcaption>" in page("t", [Plots([plot])])
+
+
+@pytest.mark.parametrize(
+    ("largest", "formatter"),
+    [(0.5, "BasicTickFormatter"), (9999.0, "BasicTickFormatter"), (2e7, "CustomJSTickFormatter")],
+)
+def test_large_and_tiny_numbers_are_written_as_people_do(largest, formatter):
+    drawn = shown(Curve("a", [0.0, 1.0], [0.0, largest]))
+    assert type(drawn.figure.yaxis[0].formatter).__name__ == formatter
+    # Bokeh's own tooltips have exponents
+    assert drawn._hover.tooltips[0] == ("", "@label @y{custom}")
+    assert set(drawn._hover.formatters) == {"@x", "@y"}
+
+
+def test_labels_with_all_digits_are_few():
+    ticks = [
+        shown(Curve("a", [2e7, end], [0.0, 1.0])).figure.xaxis[0].ticker.desired_num_ticks
+        for end in (2e7 + 5, 3e7)
+    ]
+    assert ticks == [2, 5]
