@@ -30,7 +30,7 @@ from distkern.data.shuffled import ParkedBlockReader, park_block
 from distkern.data.store.arrays import load_arrays, save_arrays
 from distkern.data.store.atomic import flushed
 from distkern.data.store.places import Location, Place
-from distkern.data.table import add_counts
+from distkern.data.table import Unseen, add_counts
 
 _MOST_ROWS = 65_536
 
@@ -99,7 +99,7 @@ class FileRows:
         self._table = table
         self.id = self._options.id
         self._has_ids: bool | None = None
-        self.unseen: dict[str, int] = {}
+        self.unseen: Unseen = {}
         self.n_features, self._scaling = like.n_features, like.scaling
         self.by_position: list[str] = []
 

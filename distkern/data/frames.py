@@ -307,7 +307,7 @@ def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
         # rows of the data set, already of norm 1, are accepted too
         for column in table.columns:
             if column.is_number:
-                unseen.pop(column.name, None)
+                unseen.pop((column.name, False), None)
     for note in table.unseen_notes(unseen, "rows"):
         warn(note)
     features = np.empty((len(values), table.n_features), dtype=np.float32)

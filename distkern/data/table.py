@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from distkern.data.store.description import described
 if TYPE_CHECKING:
     from distkern.data.formats._kinds import TableKinds
 
+#: rows with a value unlike the training rows (False), or without one (True), by column name and this
+Unseen: TypeAlias = dict[tuple[str, bool], int]
 #: most columns listed in a note
 _SHOWN = 8
 
@@ -200,9 +202,9 @@ class Table(_StoredTable):
         """Interval of each column's values that needs no warning, (2, n_columns)."""
         return np.array([column.known for column in self.columns]).reshape(-1, 2).T
 
-    def unseen(self, values: Floats) -> dict[str, int]:
-        """Count the rows with values unlike the training rows (:attr:`AbstractColumn.known`), by column
-        name.
+    def unseen(self, values: Floats) -> Unseen:
+        """Count the rows with values unlike the training rows (:attr:`AbstractColumn.known`), and those
+        without a value in a column that every training row has, by column name.
         """
         own, (low, high) = values[:, self.starts[:-1]], self._known
         are_unseen = (own < low) | (own > high)
@@ -210,19 +212,33 @@ class Table(_StoredTable):
             if column.has_signs:
                 of_column = np.asarray(own[:, at], dtype=np.float64)
                 are_unseen[:, at] = (column.codes(of_column) < 0) & ~np.isnan(of_column)
-        counts = np.count_nonzero(are_unseen, axis=0)
-        return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
+        are_new = np.isnan(own) & ~self._may_miss
+        return {
+            (self.columns[at].name, is_missing): int(count)
+            for is_missing, found in ((False, are_unseen), (True, are_new))
+            for at, count in enumerate(np.count_nonzero(found, axis=0))
+            if count
+        }
 
-    def unseen_notes(self, unseen: Mapping[str, int], rows: str) -> list[str]:
+    @cached_property
+    def _may_miss(self) -> NDArray[np.bool_]:
+        return np.array([one.has_missing or isinstance(one, DroppedColumn) for one in self.columns])
+
+    def unseen_notes(self, unseen: Unseen, rows: str) -> list[str]:
         """Return sentences on rows with values unlike the training rows, as :meth:`unseen` counts them."""
-        notes = []
-        for what in sorted({column.unseen for column in self.columns}):
-            names = [column.name for column in self.columns if column.unseen == what]
-            some = [f"{name} ({unseen[name]:,})" for name in names if name in unseen]
-            if some:
-                more = f" and {len(some) - _SHOWN:,} more columns" if len(some) > _SHOWN else ""
-                notes.append(f"{rows} with {what}: {', '.join(some[:_SHOWN])}{more}")
-        return notes
+        lists: dict[str, list[str]] = {}
+        for column in self.columns:
+            if count := unseen.get((column.name, False)):
+                lists.setdefault(f"with {column.unseen}", []).append(f"{column.name} ({count:,})")
+        for column in self.columns:
+            if count := unseen.get((column.name, True)):
+                what = "without a value in columns that have one in every training row"
+                lists.setdefault(what, []).append(f"{column.name} ({count:,}, {column.filled})")
+        return [
+            f"{rows} {what}: {', '.join(some[:_SHOWN])}"
+            + (f" and {len(some) - _SHOWN:,} more columns" if len(some) > _SHOWN else "")
+            for what, some in lists.items()
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain numbers, texts and lists, exact; defaults are left out."""
@@ -276,7 +292,7 @@ class KnownRows:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.unseen: dict[str, int] = {}
+        self.unseen: Unseen = {}
 
     def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
         """Encode rows, with the keys of their groups, if any."""
@@ -295,8 +311,8 @@ def are_alike(first: Table | None, second: Table | None) -> bool:
     return all(theirs.get(column.name, column.signature) == column.signature for column in first.columns)
 
 
-def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
-    """Add counts by name."""
+def add_counts(total: Unseen, more: Unseen) -> None:
+    """Add counts."""
     for name, count in more.items():
         total[name] = total.get(name, 0) + count
 

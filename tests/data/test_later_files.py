@@ -121,7 +121,8 @@ def test_mere_numbers_may_be_missing_later(tmp_path):
     np.testing.assert_allclose(rows_of, [[3000, 20.5], [20500, 7]])
     frame = pandas.DataFrame({"x": [3000.0, np.nan], "z": [np.nan, 7.0]})
     filled = pandas.DataFrame(rows_of.astype(np.float64), columns=["x", "z"])
-    np.testing.assert_array_equal(model.predict(frame), model.predict(filled))
+    with pytest.warns(UserWarning, match=r"x \(1, filled with 20500\), z \(1, filled with 20.5\)"):
+        np.testing.assert_array_equal(model.predict(frame), model.predict(filled))
     # rows of another data set of such numbers, whose mean is another
     other = written(tmp_path, "x,z,y\n1,2,3\n4,5,6\n", "b.csv")
     later = shard(other, tmp_path / "e.zarr", task="regression", scale="none")

@@ -134,6 +134,7 @@ def test_encoded_rows_of_a_data_set_are_taken(tmp_path, stored, scale):
         loaded.predict(np.zeros((2, 13)))
 
 
+@pytest.mark.filterwarnings("ignore:rows without a value")
 def test_integers_that_turned_to_floats_are_the_same_categories(tmp_path):
     whole = pandas.DataFrame({"c": pandas.Series([1, 2, 10, 2]).astype("category"), "x": [1.0, 2, 3, 4]})
     holed = whole.assign(c=pandas.Series([1, 2, 10, None]).astype("category"))
@@ -333,3 +334,30 @@ def test_splits_and_searches_of_dask_ml_take_dask_arrays():
         for found in (search, out_of_core):
             assert isinstance(found.predict(X_test), da.Array)
             assert found.score(X_test, y_test) > 0.85
+
+
+def test_values_that_are_new_missing_are_reported_with_what_fills_them():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "age": np.where(np.arange(60) % 5, 40.0, np.nan),
+            "x": rng.normal(size=60).round(1),
+            "city": np.resize(["Rome", "Oslo"], 60),
+            "day": pandas.date_range("2024-01-01", periods=60),
+        }
+    )
+    model = dk.NewtonClassifier(features="linear", random_state=0).fit(frame, np.arange(60) % 2)
+    full = {"age": 40.0, "x": 0.5, "city": "Rome", "day": pandas.Timestamp("2024-01-30")}
+    mean = f"{frame['x'].mean():.4g}"
+    told = (
+        rf"^rows without a value in columns that have one in every training row: x \(1, filled with {mean}\)$"
+    )
+    for rows in ([full, {**full, "x": None}], [full, {name: full[name] for name in ("age", "city", "day")}]):
+        with pytest.warns(UserWarning, match=told):
+            model.predict(rows)
+    with pytest.warns(
+        UserWarning, match=r"city \(1, treated as unknown\), day \(1, filled with 2024-01-30\)"
+    ):
+        model.predict([{**full, "city": None, "day": np.nan}])
+    # training rows lack ages too
+    model.predict([full, {**full, "age": None}])

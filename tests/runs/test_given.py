@@ -62,7 +62,7 @@ def test_weights_and_groups_of_data_sets(tmp_path):
     weights, groups = 1.0 + Y, np.arange(240) // 4
     for name, rows in {"array": FRAME[["age", "zip"]].to_numpy(), "frame": FRAME}.items():
         where = {"sample_weight": weights, "groups": groups, "shuffle": False}
-        data = dk.write_dataset(rows, Y, tmp_path / f"{name}.zarr", **where)
+        data = dk.write_dataset(rows, Y, tmp_path / f"{name}.zarr", **where, notice=str)
         block = data.train.reader(0)()
         assert np.array_equal(block.weights, weights)
         assert len(set(block.group_keys.tolist())) == 60

@@ -51,6 +51,11 @@ class AbstractMeasure(AbstractColumn):
         """Names of the features that mark missing values."""
         return (f"{self.name} is missing",) if self.flag else ()
 
+    @property
+    def filled(self) -> str:
+        value = self.shown(self.fill * self.unit, 4)
+        return f"filled with {value if isinstance(value, str) else format(value, 'g')}"
+
     def there(self, features: Array) -> Array:
         """Return the features of rows with a value, as far as the features show it."""
         return features[features[:, -1] < 0.5] if self.flag else features

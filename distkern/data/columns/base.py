@@ -24,6 +24,7 @@ It may give:
     is_identity             its feature is the value
     known_words             words by the codes of values
     known, unseen           the interval of values like the training rows; the words for others
+    filled                  what a missing value becomes, in words
     refilled                the column with another replacement for missing values
     remark, described       a warning about the training rows; its notation in words
     joint                   features that mean nothing alone
@@ -259,6 +260,11 @@ class AbstractColumn(ABC):
     def unseen(self) -> str:
         """Words for values unlike those of the training rows, in a note."""
         return ""
+
+    @property
+    def filled(self) -> str:
+        """What a missing value becomes if no training row had one, in a note."""
+        return "treated as unknown"
 
     @property
     def known_words(self) -> tuple[str, ...]:

@@ -61,6 +61,10 @@ class TimeColumn(AbstractMeasure):
     def signals(cls, values: Array) -> Array:
         return waves(values, DAY)
 
+    @property
+    def filled(self) -> str:
+        return "no time of day"
+
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         out[:, :2] = self.signals(values)
         if self.flag:

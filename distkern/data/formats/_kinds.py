@@ -306,6 +306,8 @@ class TableKinds(Refusals):
             numbers = kind.read(values, reading, place, refuse)
         elif not pa.types.is_null(of):
             numbers = kind.from_arrow(values, reading, place)
+            if numbers is None and values.null_count == len(values):
+                numbers = nothing
         if numbers is None:
             what, hint = f"the column holds {of}, not {kind.noun}", reading.remedy("leave_out")
             refuse(InputError(what, where=place(0), hint=f"encode it as numbers, or {hint}"), len(values))

@@ -50,7 +50,10 @@ def test_dates_outside_those_of_the_training_rows_count_as_the_nearest(tmp_path)
     )
     # half a day is less than a hundredth of these two months
     clipped = "rows with a date outside the range of the training rows, clipped to it: at (3)"
-    assert notices == [clipped]
+    filled = (
+        "rows without a value in columns that have one in every training row: at (1, filled with 2024-01-31"
+    )
+    assert notices == [clipped, f"{filled} 12:00)"]
     encoded = open_dataset(tmp_path / "e.zarr")
     day = [(moment - datetime(1970, 1, 1)).total_seconds() / 86_400 for moment in (first, last)]
     middle = 0.5 * (day[0] + day[1])
