@@ -374,6 +374,8 @@ IMPORTS = {
     "import distkern.runs.drift, distkern.runs.evaluation, distkern.runs.sources": (
         *("sklearn", "pandas", "numba", "pyarrow", "rich", "click", "scipy"),
     ),
+    # with those of the runner, workers would need more than a run plans
+    "from distkern.data.part import count_sides, join_counts": ("sklearn", "pandas", "numba"),
     # it would take half of what a worker of the demo may use
     "import distkern.runs.importance": ("sklearn",),
     "import distkern.cli.train, distkern.runs.run, distkern.engine.executors.cluster\n"

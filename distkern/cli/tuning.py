@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from distkern.choose.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
@@ -57,6 +58,8 @@ def search_of(job: Job, dataset: Dataset) -> Search:
                 make_estimator(job), dataset.train, method, asked.candidates, job.seed, job.params
             )
     except InputError as error:
+        if error.where not in (*(one.name for one in fields(SearchTable)), *asked.params):
+            raise
         raise InputError(error.what, where=place_of(error), hint=error.hint) from None
     if asked.params:
         made = zip(settings, map(make_estimator, jobs), strict=True)

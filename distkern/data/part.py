@@ -362,6 +362,11 @@ def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
     return np.bincount(cells, minlength=sides.n_sides * n_classes).reshape(1, sides.n_sides, n_classes)
 
 
+def join_counts(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Join the counts of consecutive blocks."""
+    return np.concatenate([first, second])
+
+
 def held_out_parts(
     split: Split, validation: float | int, sides: Sides, counts: NDArray[np.int64], share: float = 1.0
 ) -> list[tuple[SplitPart, SplitPart]]:

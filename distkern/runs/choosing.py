@@ -96,7 +96,21 @@ def settled_within(
     has_test: bool,
     here: Machine | None = None,
 ) -> tuple[Recipe, Choosing]:
-    """Return the recipe with its choices, and what they needed.
+    """Return the recipe with its choices, and what they needed; see :func:`refuse_choice`."""
+    choosing = refuse_choice(recipe, data, source, machine, has_test=has_test, here=here)
+    return recipe.settled(data, listeners, has_test=has_test), choosing
+
+
+def refuse_choice(
+    recipe: Recipe,
+    data: TrainingData,
+    source: AbstractSource,
+    machine: Callable[[], Machine],
+    *,
+    has_test: bool,
+    here: Machine | None = None,
+) -> Choosing:
+    """Return what the choices of a recipe need, if that fits its limit.
 
     Parameters
     ----------
@@ -118,7 +132,7 @@ def settled_within(
         enough = max(needed, choosing.least_after(later, data, source, has_test=has_test))
         needs = f"choosing the algorithm needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
         raise Shortage(needs, how_raised(enough, later, limit), others).refusal("--memory-limit")
-    return recipe.settled(data, listeners, has_test=has_test), choosing
+    return choosing
 
 
 def needed_by(

@@ -195,6 +195,7 @@ def test_values_that_are_words_have_a_plot_and_the_metric_is_told_of_test_rows(f
         ("[search.params]\nstages = [1, 2]", ["'stages'", "both set and searched"]),
         ("[search.params]\nrandom_state = [1, 2]", ["'random_state'", "--seed"]),
         ("search = 3", ["is not a table"]),
+        ("[search]\nlam = [1.0]", ["unknown key of [search] 'lam'", "write lam below [search.params]"]),
     ],
 )
 def test_what_cannot_be_searched_is_refused(folder, capsys, table, words):
@@ -206,6 +207,20 @@ def test_what_cannot_be_searched_is_refused(folder, capsys, table, words):
     for word in words:
         assert word in line
     assert not Path("m").exists()
+
+
+def test_searches_that_cannot_be_are_refused_before_anything_runs(folder, capsys):
+    job = ["tune", "--data", "d.zarr", "--out", "n", "--scheduler", "synchronous"]
+    settings = [f"--set={setting}" for setting in ("lam=1", "loss=hinge")]
+    refused = {
+        ("--memory-limit", "20MiB"): r"choosing .* limit is 20.0 MiB: use --memory-limit \d+MiB",
+        ("--algorithm", "pegasos", *settings): r"error: nothing is left to search: .*`distkern train`",
+        ("--algorithm", "simba"): r"error: \S+d.zarr: the data set has no feature-major copy, .*--columns`",
+    }
+    for options, words in refused.items():
+        assert main([*job, *options]) == 2
+        assert re.search(words, capsys.readouterr().err)
+    assert not Path("n").exists()
 
 
 def test_other_things_in_the_folder_are_refused(folder, capsys):

@@ -21,7 +21,7 @@ from distkern.core import interrupts
 from distkern.core.errors import DivergenceError, MemoryBudgetError
 from distkern.core.held_out import STIRRED_BYTES, Sides
 from distkern.data.dataset import Split
-from distkern.data.part import SplitPart, count_sides, held_out_parts, n_classes_of, sides_of
+from distkern.data.part import SplitPart, count_sides, held_out_parts, join_counts, n_classes_of, sides_of
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import Event, EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
@@ -272,10 +272,6 @@ def counted_sides(
         task={"rows": (max(split.block_rows), 64)},
         joined={"counts": (split.n_blocks, sides.n_sides, n_classes, 8)},
     )
-    step = Reduce("count", count_sides, _joined, (sides, n_classes), cost=cost)
+    step = Reduce("count", count_sides, join_counts, (sides, n_classes), cost=cost)
     counts: NDArray[np.int64] = Driver({"train": split}, executor, EventLog(listeners)).measure(step)
     return counts
-
-
-def _joined(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([first, second])

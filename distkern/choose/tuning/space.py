@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from distkern.choose.tuning.record import TuningCandidate
-from distkern.core.errors import InputError, invalid_value, unknown_name
+from distkern.core.errors import InputError, invalid_value, nearest, unknown_name
 from distkern.data.dataset import Split
 
 if TYPE_CHECKING:
@@ -217,7 +217,11 @@ class SearchTable:
         for key in given:
             if key not in known:
                 error = unknown_name("key of [search]", key, known)
-                raise InputError(error.what, where=where, hint=error.hint)
+                hint = f"write {key} below [search.params] if it is a hyperparameter"
+                # a misspelt key has a hint of its own
+                raise InputError(
+                    error.what, where=where, hint=hint if nearest(key, known) is None else error.hint
+                )
         try:
             return cls(**given)
         except InputError as error:
@@ -268,7 +272,11 @@ def own_candidates(
     from sklearn.base import clone
 
     from distkern.model.settings import has_effect
+    from distkern.passes import Machine
+    from distkern.runs.choosing import refuse_choice
 
+    recipe = estimator.recipe()
+    refuse_choice(recipe, recipe.data_of(split), split, lambda: Machine("synchronous", 1), has_test=False)
     given, estimator = estimator.changed().union(given), estimator.named(split)
     known = estimator.recipe().settings.given
     space = {
@@ -280,9 +288,8 @@ def own_candidates(
     }
     if not space:
         raise InputError(
-            f"all hyperparameters of {estimator.name} worth searching are set",
-            where="params",
-            hint="give values to try, or set fewer hyperparameters",
+            f"nothing is left to search: all hyperparameters of {estimator.name} worth searching are set",
+            hint="set fewer of them, give values to try, or train with these settings (`distkern train`)",
         )
     if method != "grid":
         n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
