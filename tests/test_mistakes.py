@@ -347,6 +347,20 @@ def test_in_python(folder, mistake, words):
     assert isinstance(raised.value, InputError) or "1d array" in said
 
 
+def test_targets_that_are_none(tmp_path):
+    frame = pandas.DataFrame(X).add_prefix("x")
+    with pytest.raises(
+        InputError, match="y is the text 'x0', not a value for each row; give the values: y=X"
+    ):
+        distkern.write_dataset(frame, "x0", tmp_path / "d.zarr")
+    with pytest.raises(
+        InputError, match=rf"y has {X.shape[1]} columns, and the model predicts one value for"
+    ):
+        fitted().score(X, frame)
+    with pytest.raises(InputError, match="y is 'x0', not a value for each row"):
+        fitted().score(X, "x0")
+
+
 def test_names_that_are_mistyped():
     with pytest.raises(AttributeError, match="did you mean 'NewtonClassifier'"):
         distkern.NewtonClasifier  # noqa: B018

@@ -21,7 +21,7 @@ from pydantic import (
 from distkern.choose.tuning.space import SearchTable
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
-from distkern.core.errors import InputError, foreign, unknown_name
+from distkern.core.errors import InputError, belongs_to, foreign, unknown_name
 from distkern.core.parameters import parse_bytes
 from distkern.data.store.places import Place, place_of
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: algorithms without kernels of rows or without targets, which have no learned metric
 _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
+#: hint for several values of a hyperparameter
+_TO_TRY = "values to try stand in the table [search.params] of a job file for `distkern tune`"
 
 
 def _search_table(given: Any) -> Any:
@@ -129,8 +131,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
             raise InputError(
                 f"{setting!r} has several values",
                 where="--set",
-                hint="write --set before each NAME=VALUE; values to try stand in the table [search] of a "
-                "job file for `distkern tune`",
+                hint=f"write --set before each NAME=VALUE; {_TO_TRY}",
             )
     return values
 
@@ -247,7 +248,7 @@ def _refuse_unknown_names(job: Job) -> None:
         owners = [algorithm for algorithm in SOLVERS if unknown[0] in _names_of(algorithm)]
         error = unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
         if owners:
-            raise InputError(error.what, hint=f"it belongs to {', '.join(owners)}")
+            raise InputError(error.what, hint=belongs_to(owners))
         raise error
     for name in unknown:
         owners = [algorithm for algorithm in SOLVERS if name in _names_of(algorithm)]
@@ -340,7 +341,10 @@ def _checked(job: Job, estimator: Any) -> Recipe:
     except InputError as error:
         is_own = error.where in {*estimator.hyperparameters, *job.params}
         where = job.place(str(error.where)) if is_own else "--set or [params]"
-        raise InputError(error.what, where=where, hint=error.hint) from None
+        hint = error.hint
+        if hint is None and isinstance(job.params.get(str(error.where)), list):
+            hint = _TO_TRY
+        raise InputError(error.what, where=where, hint=hint) from None
     return recipe
 
 

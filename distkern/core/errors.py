@@ -248,6 +248,12 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     return InputError(f"unknown {kind} {name!r}", hint=foreign(name, names) or hint)
 
 
+def belongs_to(algorithms: Sequence[str]) -> str:
+    """Return the hint for a hyperparameter of other algorithms."""
+    which = "one of them" if len(algorithms) > 1 else "that algorithm"
+    return f"it belongs to {', '.join(algorithms)}: leave it out, or use {which}"
+
+
 def foreign(name: str, known: Iterable[str]) -> str | None:
     """Return why another library's name has no counterpart among the known ones, or None."""
     return None if synonym(name, known) else _FOREIGN.get(name.lower().replace("-", "_"))

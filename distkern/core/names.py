@@ -42,9 +42,8 @@ def order_by_name(
     if missing or (unknown and not may_have_others) or len(position) < len(names):
         error = _mismatch(missing, unknown, where, owner)
         if unknown and len(missing) == len(wanted):
-            raise InputError(
-                error.what, where=where, hint="this is another table, unless all columns were renamed"
-            )
+            hint = "this is another table: give one with those columns, or rename all columns"
+            raise InputError(error.what, where=where, hint=hint)
         raise error
     return np.array([position[name] for name in wanted], dtype=np.intp)
 

@@ -88,6 +88,9 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
     if values.dtype == np.longdouble:
         values = values.astype(np.float64)
+    if values.ndim == 0:
+        what = f"is {y!r}, not a value for each row"
+        raise InputError(what, where=where, hint="give one value for each row")
     kind, hint = values.dtype.kind, "give the row one, or leave it out"
     if what == "target":
         hint = "give such rows one, or leave them out: known = pandas.notna(y); X[known], y[known]"

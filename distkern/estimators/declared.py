@@ -14,7 +14,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from distkern.core.common_parameters import CHOOSABLE, RANDOM_STATE, SCALE
-from distkern.core.errors import InputError, foreign, nearest, unknown_name
+from distkern.core.errors import InputError, belongs_to, foreign, nearest, unknown_name
 from distkern.core.parameters import AUTO, Parameter
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.parts import Columns
@@ -402,7 +402,7 @@ def unknown_hyperparameter(estimator: Any, name: str) -> InputError:
     if near is None and (ours := nearest(name, list(fit)[2:])):
         return InputError(error.what, hint=f"it belongs to fit: fit(X, y, {ours}=...)")
     if near is None and (owners := _owners(name)):
-        return InputError(error.what, hint=f"it belongs to {', '.join(owners)}")
+        return InputError(error.what, hint=belongs_to(owners))
     return error
 
 

@@ -327,7 +327,11 @@ def score_of(
     predicted = predict(X)
     if is_dask(predicted, y):
         return of_dask(y, predicted, sample_weight)
-    return float(of_arrays(plain_targets(y), predicted, sample_weight=sample_weight))
+    targets = plain_targets(y)
+    if targets.ndim > 1 and targets.shape[1] > 1 and targets.shape != np.shape(predicted):
+        what = f"has {targets.shape[1]} columns, and the model predicts one value for each row"
+        raise InputError(what, where="y", hint="give one column, y['name']")
+    return float(of_arrays(targets, predicted, sample_weight=sample_weight))
 
 
 def _classes(model: FittedModel) -> NDArray[Any]:

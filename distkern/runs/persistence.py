@@ -281,6 +281,8 @@ def _opened(folder: Place) -> tuple[dict[str, Any], str]:
             what, hint = "its training has not finished", "run the train command again with --resume"
         elif (folder / "manifest.json").is_file():
             what = "is a data set, not a model"
+        elif folder.is_file() and folder.name != file.name:
+            what, hint = "is a file, not a model", f"{hint}, before any file of rows"
         elif folder.name == file.name:
             what, hint = "is a file of a model, not its folder", f"give {folder.parent}"
         raise InputError(what, where=str(folder), hint=hint)

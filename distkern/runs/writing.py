@@ -23,6 +23,7 @@ from distkern.data.store.places import Location, URLPlace
 from distkern.data.table_report import ColumnReport, column_notes
 from distkern.engine.dask.arrays import partitions
 from distkern.runs.given import refuse_path
+from distkern.runs.learned import refuse_names
 
 _MOST_ROWS = 65_536
 
@@ -127,6 +128,7 @@ def write_dataset(
         hint = "give write_dataset(X, y, path)"
         raise InputError("the arguments are in another order", where="write_dataset", hint=hint)
     refuse_path(X)
+    refuse_names(X, y=y, sample_weight=sample_weight, groups=groups)
     options = ShardOptions(
         impute=impute,
         categorical=categorical or {},

@@ -55,6 +55,15 @@ MISTAKES = [
     ("runs", "Missing argument 'FOLDER'; write `distkern runs FOLDER`"),
     ("predict m/model.json rows.csv --out p.csv", "is a file of a model, not its folder; give /"),
     ("update m --data d.zarr --out ./m", "--out is the model itself; leave it out to replace the model"),
+    (
+        "train --data d.zarr --algorithm newton --set fit_intercept=true --out m",
+        "it belongs to pegasos, simba: leave it out, or use one of them",
+    ),
+    (
+        "predict rows.csv m --out p.csv",
+        "rows.csv is a file, not a model; give the folder that `distkern train`",
+    ),
+    ("predict m other.csv --out p.csv", "this is another table: give one with those columns"),
     ("version", "write `distkern --version`"),
     ("help train", "`distkern COMMAND --help`"),
 ]
@@ -65,6 +74,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pandas.DataFrame({"age": range(40), "town": ["a", "b"] * 20, "outcome": 1.5})
     frame.assign(y=["yes", "no"] * 20).to_csv("rows.csv", index=False)
+    (tmp_path / "other.csv").write_text("height,width\n1,2\n")
     (tmp_path / "job.toml").write_text('data = "d.zarr"\nn_jobs = 2\n')
     NewtonClassifier(n_landmarks=4, random_state=0).fit(frame[["age"]], ["u", "v"] * 20).save("m")
 

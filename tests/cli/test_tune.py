@@ -215,6 +215,11 @@ def test_searches_that_cannot_be_are_refused_before_anything_runs(folder, capsys
     refused = {
         ("--memory-limit", "20MiB"): r"choosing .* limit is 20.0 MiB: use --memory-limit \d+MiB",
         ("--algorithm", "pegasos", *settings): r"error: nothing is left to search: .*`distkern train`",
+        (
+            "--algorithm",
+            "newton",
+            "--set=nu=[0.1, 0.2]",
+        ): r"got \[0.1, 0.2\]; values to try stand in the table",
         ("--algorithm", "simba"): r"error: \S+d.zarr: the data set has no feature-major copy, .*--columns`",
     }
     for options, words in refused.items():
