@@ -59,7 +59,7 @@ _NEAR_ROWS, _NEAR_ANCHORS, _NARROW_WIDTHS, _NARROW_RIDGES = 1500, 8, (1 / 3, 0.1
 _FAR = 1.3
 #: held-out rows that suffice for the rungs, and most folds that provide them
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
-#: with more outputs, ridges are searched on fewer rows
+#: with more outputs, ridges are searched and maps are learned on fewer rows
 _FEW_OUTPUTS = 2
 #: up to this multiple of the sample's rows, the sample shows what exact machines gain from all rows
 _DENSE = 2
@@ -458,9 +458,11 @@ def choose_exact(
     return finalists.exact_on(folds, found, cell_rows, solve)
 
 
-def _folds(rows: SampleRows, parts: Parts, seed: int, final_rows: int) -> list[Fold]:
+def _folds(rows: SampleRows, parts: Parts, seed: int, exact_rows: int) -> list[Fold]:
     """Return the parts as folds, with training rows in random order."""
     folds: list[Fold] = []
+    # a metric costs as much again for each output
+    final_rows = exact_rows if rows.targets.shape[1] <= _FEW_OUTPUTS else 0
     for train, held_out in parts:
         order = np.random.default_rng(seed).permutation(train)
         first = folds[0] if folds else None
