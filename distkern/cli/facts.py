@@ -232,9 +232,9 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
     return facts
 
 
-def shorten(labels: list[Any], most: int = 12) -> list[Any]:
+def shorten(labels: list[Any]) -> list[Any]:
     """Return the first labels and the last one."""
-    return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]
+    return labels if len(labels) <= 12 else [*labels[:10], "...", labels[-1]]
 
 
 def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:

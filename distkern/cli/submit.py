@@ -152,7 +152,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
         _refuse_if_driven(folder, scheduler)
         fresh = not folder.path.exists()
         try:
-            check_store(folder.path, job.data, scheduler.everywhere, "--out")
+            check_store(folder.path, job.data, scheduler.everywhere)
         except BaseException:
             if fresh:
                 folder.discard()

@@ -68,10 +68,10 @@ def _keys_of(values: NDArray[Any], where: str) -> NDArray[np.uint64]:
     return keys_of_texts(texts)
 
 
-def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
+def refuse_one_group(keys: NDArray[np.uint64]) -> None:
     """Raise :class:`InputError` if all rows are in one group, so that none can be held out."""
     if len(keys) and (keys == keys[0]).all():
-        raise InputError("all rows are in one group", where=where, hint=DIFFERENT)
+        raise InputError("all rows are in one group", where="groups", hint=DIFFERENT)
 
 
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:

@@ -308,8 +308,8 @@ class JobFolder:
         except (OSError, ValueError, StoreError):
             return {}
 
-    def state(self, now: float | None = None) -> str:
-        """Return the job's state, one of :data:`distkern.jobs.record.STATES`."""
+    def state(self) -> str:
+        """Return the job's state."""
         if self.is_attached():
             return RUNNING
         return state_of(
@@ -317,7 +317,7 @@ class JobFolder:
             self.pulse().get("time"),
             asked_to_stop=self.asked_to_stop(),
             has_model=self.has_model,
-            now=time.time() if now is None else now,
+            now=time.time(),
         )
 
     def is_attached(self) -> bool:
@@ -441,7 +441,7 @@ def problem_here(out: str, token: str, data: str) -> str:
     return ""
 
 
-def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str) -> None:
+def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]]) -> None:
     """Refuse folders that a worker cannot use, before a job is submitted that would fail there.
 
     Parameters
@@ -449,7 +449,6 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
     out : folder of the run; it is created
     data : the data set
     everywhere : calls a function on every worker and returns results or exceptions by address
-    where : option named in the message
 
     Raises
     ------
@@ -469,17 +468,17 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
     for address, answer in sorted(answers.items()):
         if isinstance(answer, InputError):
             raise InputError(
-                f"worker {address}: {answer.what}", where=answer.where or where, hint=answer.hint
+                f"worker {address}: {answer.what}", where=answer.where or "--out", hint=answer.hint
             ) from answer
         if isinstance(answer, BaseException):
             raise InputError(
                 f"worker {address} cannot run distkern ({type(answer).__name__}: {answer})",
-                where=where,
+                where="--out",
                 hint="install the same version of distkern on the workers",
             ) from answer
         if answer:
             raise InputError(
                 f"worker {address} {answer}",
-                where=where,
+                where="--out",
                 hint="use a path that this machine and all workers share",
             )

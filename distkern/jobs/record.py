@@ -40,7 +40,6 @@ def redact(value: Any) -> Any:
 
 QUEUED, RUNNING, FINISHED = "queued", "running", "finished"
 FAILED, CANCELLED, LOST = "failed", "cancelled", "lost"
-STATES = (QUEUED, RUNNING, FINISHED, FAILED, CANCELLED, LOST)
 #: states that end a job
 OVER = (FINISHED, FAILED, CANCELLED, LOST)
 

@@ -297,7 +297,7 @@ def describing(task: str) -> Reduce[Any]:
 def from_described(source: Any, described: _Described) -> TrainingData:
     """Return the training data of a Dask array source and its description."""
     if described.keys is not None:
-        refuse_one_group(described.keys, "groups")
+        refuse_one_group(described.keys)
     classes, totals = _NO_CLASSES, described.totals
     if described.labels is not None:
         classes = described.labels

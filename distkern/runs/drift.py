@@ -61,11 +61,12 @@ class Drift:
         if not self.is_known:
             return {"drift": None}
         keys = ("column", "outside", "low", "high", "new_low", "new_high")
-        most = [dict(zip(keys, row, strict=True)) for row in self.most(10)]
+        most = [dict(zip(keys, row, strict=True)) for row in self.most]
         return {"drift": {"columns": int(np.count_nonzero(self.outside)), "most": most}}
 
-    def most(self, n_columns: int) -> list[tuple[str | float, ...]]:
-        """Return the columns with the largest positive shares: name, share, previous range, new range."""
+    @property
+    def most(self) -> list[tuple[str | float, ...]]:
+        """Return the ten columns with the largest positive shares: name, share, previous range, new range."""
         shares = np.nan_to_num(self.shares)
         order = [one for one in np.argsort(-shares, kind="stable").tolist() if shares[one] > 0]
         return [
@@ -74,7 +75,7 @@ class Drift:
                 float(shares[place]),
                 *(float(own[place]) for own in (self.known_low, self.known_high, self.low, self.high)),
             )
-            for place in order[:n_columns]
+            for place in order[:10]
         ]
 
 

@@ -200,7 +200,7 @@ def training_rows(
         return GivenTraining(from_described(source, described), columns, task, test), executor
     if groups is not None:
         groups = keys_of_groups(groups, _num_samples(X))
-        refuse_one_group(groups, "groups")
+        refuse_one_group(groups)
     if y is not None and task != "none":
         # lazy targets of rows in memory are computed here
         y = plain_targets(y)

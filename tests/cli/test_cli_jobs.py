@@ -209,21 +209,19 @@ def test_wrong_input_is_one_line(
 def test_a_store_that_the_workers_do_not_see_is_refused(data, cluster_for_jobs, tmp_path, monkeypatch):
     out = tmp_path / "m"
     with JobScheduler(cluster_for_jobs.address) as scheduler:
-        check_store(out, str(data), scheduler.everywhere, "--out")
+        check_store(out, str(data), scheduler.everywhere)
         with pytest.raises(
             InputError, match=r"--out: worker tcp://127.0.0.1:\d+ does not see the data set /no"
         ):
-            check_store(out, "/no.zarr", scheduler.everywhere, "--out")
+            check_store(out, "/no.zarr", scheduler.everywhere)
         # what a worker with another disk under the same path would find
         with pytest.raises(InputError, match=r"does not see this machine's folder .*; use a path that"):
-            check_store(
-                out, str(data), lambda look, *_: scheduler.everywhere(look, str(out), "other", ""), "--out"
-            )
+            check_store(out, str(data), lambda look, *_: scheduler.everywhere(look, str(out), "other", ""))
         with pytest.raises(InputError, match=r"cannot run distkern \(ZeroDivisionError"):
-            check_store(out, str(data), lambda *_: {"tcp://w": ZeroDivisionError("no")}, "--out")
+            check_store(out, str(data), lambda *_: {"tcp://w": ZeroDivisionError("no")})
         denied = InputError("access is denied", where="s3://b/m", hint="check the credentials")
         with pytest.raises(InputError, match=r"s3://b/m: worker tcp://w: access is denied; check the cred"):
-            check_store(out, str(data), lambda *_: {"tcp://w": denied}, "--out")
+            check_store(out, str(data), lambda *_: {"tcp://w": denied})
     assert list((out / ".job").iterdir()) == []
 
 

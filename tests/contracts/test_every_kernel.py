@@ -133,10 +133,10 @@ def test_rows_outside_of_the_domain_are_refused_by_row_and_column(name):
     kernel.check_domain(rows)
     kernel.check_domain(np.zeros((2, 3)))
     rows[4, 2] = bound - 0.5
-    pattern = rf"a.csv, row 104, column 'age'.*kernel {name} needs numbers .*got {bound - 0.5:g}; scale"
+    pattern = rf"a.csv, row 104, column 2.*kernel {name} needs numbers .*got {bound - 0.5:g}; scale"
     for given in (rows, SparseRows.of_dense(rows)):
         with pytest.raises(InputError, match=pattern):
-            kernel.check_domain(given, first_row=100, where="a.csv", columns=["size", "weight", "age"])
+            kernel.check_domain(given, first_row=100, where="a.csv")
         with pytest.raises(InputError, match=r"X, row 4, column 2: "):
             kernel.check_domain(given)
     with pytest.raises(InputError, match=r"Y, row 4, column 2: "):

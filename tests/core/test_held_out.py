@@ -98,9 +98,9 @@ def test_groups_that_are_none_are_refused(groups, message):
 
 
 def test_one_group_is_refused():
-    refuse_one_group(keys_of_texts(["a", "b", "a"]), "groups")
+    refuse_one_group(keys_of_texts(["a", "b", "a"]))
     with pytest.raises(InputError, match="groups: all rows are in one group"):
-        refuse_one_group(keys_of_texts(["a", "a"]), "groups")
+        refuse_one_group(keys_of_texts(["a", "a"]))
 
 
 def test_counted_keys_lie_where_their_rows_do():

@@ -38,7 +38,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -98,9 +98,7 @@ class AbstractKernel(Declared, ABC):
         """Return n > 0 with k = other^n, or 0."""
         return 0
 
-    def check_domain(
-        self, rows: Rows, *, first_row: int = 0, where: str = "X", columns: Sequence[str] | None = None
-    ) -> None:
+    def check_domain(self, rows: Rows, *, first_row: int = 0, where: str = "X") -> None:
         """Refuse rows for which the kernel is undefined.
 
         Parameters
@@ -108,7 +106,6 @@ class AbstractKernel(Declared, ABC):
         rows : (n_rows, n_features)
         first_row : number of the first row, from 0
         where : file or argument of the rows
-        columns : column names
 
         Raises
         ------
@@ -127,10 +124,9 @@ class AbstractKernel(Declared, ABC):
         assert place is not None
         row, column, value = place
         domain = ">= 0" if bound == 0.0 else f"> {bound:g}"
-        label = str(column) if columns is None else repr(columns[column])
         raise InputError(
             f"kernel {self.name} needs numbers {domain}, got {value:g}",
-            where=f"{where}, row {first_row + row}, column {label}",
+            where=f"{where}, row {first_row + row}, column {column}",
             hint="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
         )
 

@@ -127,7 +127,7 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AdditiveBlock:
         n_input, positions = draws.n_input, draws.positions
-        first = int(draws.shared_words(CounterStream.COLUMNS, 1)[0] % n_input)
+        first = draws.shared_word(CounterStream.COLUMNS) % n_input
         columns = (first + draws.n_before + positions) % n_input
         # a point of d coordinates serves d successive draws, so that each column has its own sequence
         n_draws, n_usual = (-(-number // n_input) for number in (draws.n_draws, draws.n_usual))

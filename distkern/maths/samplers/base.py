@@ -92,9 +92,9 @@ class Draws:
         """(n_chosen, per_draw) independent uniform numbers inside (0, 1), for any sampler."""
         return unit_interval(self.words(stream, per_draw))
 
-    def shared_words(self, stream: int, count: int) -> NDArray[np.uint64]:
-        """(count,) random words shared by all blocks of the seed."""
-        return _words((self.seed % 2**64, _ALL_BLOCKS), stream, 0, count)
+    def shared_word(self, stream: int) -> int:
+        """A random word shared by all blocks of the seed."""
+        return int(_words((self.seed % 2**64, _ALL_BLOCKS), stream, 0, 1)[0])
 
     def signs(self, stream: int, per_draw: int) -> NDArray[np.float64]:
         """(n_chosen, per_draw) independent -1 or 1, one bit each."""

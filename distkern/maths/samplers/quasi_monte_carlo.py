@@ -46,9 +46,7 @@ class QuasiMonteCarlo(AbstractSampler):
                 where="sampler",
                 hint="use monte_carlo",
             )
-        points = _sequence(int(draws.shared_words(CounterStream.SCRAMBLE, 1)[0]), per_draw).take(
-            first, draws.n_draws
-        )
+        points = _sequence(draws.shared_word(CounterStream.SCRAMBLE), per_draw).take(first, draws.n_draws)
         return points[draws.positions]
 
 

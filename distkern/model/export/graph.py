@@ -93,8 +93,9 @@ class Value:
     def with_axis(self, axis: int) -> Value:
         return self.graph.op("Unsqueeze", self, self.graph.whole([axis]))
 
-    def without_axis(self, axis: int) -> Value:
-        return self.graph.op("Squeeze", self, self.graph.whole([axis]))
+    def as_vector(self) -> Value:
+        """Return the only column."""
+        return self.graph.op("Squeeze", self, self.graph.whole([1]))
 
     def columns(self, numbers: Sequence[int] | NDArray[Any]) -> Value:
         return self.graph.op("Gather", self, self.graph.whole(numbers), axis=1)
@@ -134,8 +135,8 @@ class Graph:
     def whole(self, numbers: Any) -> Value:
         return self.constant(np.asarray(numbers, dtype=np.int64))
 
-    def concatenated(self, values: Sequence[Value], axis: int = 1) -> Value:
-        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
+    def concatenated(self, values: Sequence[Value]) -> Value:
+        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=1)
 
     def sorted_rows(self, values: Value, n_columns: int) -> Value:
         names = [values.name, self.whole([n_columns]).name]

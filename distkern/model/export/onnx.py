@@ -135,11 +135,11 @@ def _of_classes(model: FittedModel, classes: NDArray[Any], decision: Value) -> A
     if chances is not None:
         found["probabilities"] = (chances, "FLOAT", [len(classes)])
     if model.n_outputs == 1:
-        found["decision"] = (decision.without_axis(1), "FLOAT", [])
+        found["decision"] = (decision.as_vector(), "FLOAT", [])
     elif len(classes) == 2:
         # two competing classes: the second minus the first
         lead = decision.columns([1]) - decision.columns([0])
-        found["decision"] = (lead.without_axis(1), "FLOAT", [])
+        found["decision"] = (lead.as_vector(), "FLOAT", [])
     else:
         found["decision"] = (decision, "FLOAT", [model.n_outputs])
     return found
@@ -147,7 +147,7 @@ def _of_classes(model: FittedModel, classes: NDArray[Any], decision: Value) -> A
 
 def _of_numbers(model: FittedModel, decision: Value) -> Answers:
     if model.n_outputs == 1:
-        return {"prediction": (decision.without_axis(1), "FLOAT", [])}
+        return {"prediction": (decision.as_vector(), "FLOAT", [])}
     return {"prediction": (in_order(decision, model.levels), "FLOAT", [model.n_outputs])}
 
 
@@ -221,9 +221,9 @@ def codes(decision: Value, chances: Value | None, cut: float | NDArray[np.float6
     if cut is not None and chances is not None:
         if isinstance(cut, np.ndarray):
             return (chances * cut).apply("ArgMax", axis=1, keepdims=0)
-        return chances.columns([1]).without_axis(1).apply("GreaterOrEqual", float(cut)).cast("INT64")
+        return chances.columns([1]).as_vector().apply("GreaterOrEqual", float(cut)).cast("INT64")
     if decision.graph.n_outputs == 1:
-        return decision.without_axis(1).apply("Greater", 0.0).cast("INT64")
+        return decision.as_vector().apply("Greater", 0.0).cast("INT64")
     return decision.apply("ArgMax", axis=1, keepdims=0)
 
 
