@@ -147,9 +147,8 @@ def run_job(
     from distkern.engine.events import EventLog
     from distkern.runs.limits import opened_executor
     from distkern.runs.run import train as train_model
-    from distkern.show.clock import Clock
     from distkern.show.metrics import read, rewrite
-    from distkern.show.passes import PassRecorder
+    from distkern.show.passes import Clock, PassRecorder
     from distkern.show.report import TIME_OF_COMMAND, write_report
 
     if "://" in job.scheduler and not on_cluster:

@@ -21,7 +21,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from distkern.core.processes import new_lock
 
@@ -76,18 +76,6 @@ def argument_types(text: str, **names: Any) -> tuple[Any, ...]:
             kind = numba.from_dtype(np.dtype(kind))
         found.append(kind)
     return tuple(found)
-
-
-def aligned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return the arrays C-contiguous and aligned, as compiled loops need them; received buffers may be
-    neither.
-    """
-    return tuple(
-        array
-        if array.flags.c_contiguous and array.flags.aligned
-        else np.require(array, requirements=("C", "A"))
-        for array in arrays
-    )
 
 
 def tuple_type(members: type[tuple[Any, ...]], text: str, **names: Any) -> Any:

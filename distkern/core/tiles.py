@@ -102,3 +102,15 @@ def raised(values: NDArray[Any], power: int) -> NDArray[Any]:
             if left % 2:
                 np.multiply(strip, square, out=strip)
     return values
+
+
+def aligned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return the arrays C-contiguous and aligned, as compiled loops need them; received buffers may be
+    neither.
+    """
+    return tuple(
+        array
+        if array.flags.c_contiguous and array.flags.aligned
+        else np.require(array, requirements=("C", "A"))
+        for array in arrays
+    )

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, converted, stacked
 from distkern.core.types import AbstractSource, GroupOpener, Indices
-from distkern.data.manifest import Manifest, read_manifest
+from distkern.data.manifest import Manifest, ShardReader, read_manifest
 from distkern.data.scaling import Scaling
-from distkern.data.shard_reader import ShardReader
 from distkern.data.spool import MAX_SHUFFLED_ROWS
 from distkern.data.store.places import Location, Place, URLPlace, absolute
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.data.manifest import ShardEntry
-from distkern.data.shard_reader import ShardReader
+from distkern.data.manifest import ShardEntry, ShardReader
 from distkern.data.store.description import Description
 from distkern.data.store.places import Place
 

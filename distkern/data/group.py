@@ -22,7 +22,7 @@ from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractGroup, Block, Floats, Indices
 from distkern.core.urls import is_url
 from distkern.data.feature_major import GroupEntry, make_again, no_columns
-from distkern.data.shard_reader import ShardReader
+from distkern.data.manifest import ShardReader
 from distkern.data.store.arrays import CRC_BYTES, crc32c, damaged
 from distkern.data.store.places import URLPlace, place_of, read_range, size_of_file
 

@@ -16,7 +16,7 @@ from distkern.core.sparse import Rows, SparseRows
 from distkern.core.types import AbstractGroup, Block, Floats, GroupOpener, Indices
 from distkern.data.dataset import Split, rows_at
 from distkern.data.feature_major import ColumnsManifest
-from distkern.data.shard_reader import ShardReader
+from distkern.data.manifest import ShardReader
 
 #: rows or groups up to which each class has its exact share on each side; of more rows, up to chance
 FEW_ROWS = 4096

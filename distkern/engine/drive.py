@@ -15,10 +15,9 @@ from distkern.core import blas, processes
 from distkern.core.choices import summaries
 from distkern.core.errors import DivergenceError, InputError
 from distkern.core.types import AbstractSource
-from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
+from distkern.engine.checkpoint import CheckpointFolder, KeptPasses, RunWorkplace
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
 from distkern.engine.events import EventLog
-from distkern.engine.kept_passes import KeptPasses
 from distkern.passes import Each, Extent, Pass, PassPlan, Reduce, Site, Stream
 from distkern.passes.base import completed
 from distkern.passes.execution import AbstractExecutor, forget

@@ -334,7 +334,7 @@ class CSVRGModel(LandmarkModel):
     def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
         found = super().of_state(settings, solver, state)
         if settings.value("projection") == "span":
-            from distkern.maths.bases.nystroem import NystroemBasis
+            from distkern.maths.bases.landmarks import NystroemBasis
 
             # the same model over the kernels themselves predicts faster
             kernel = settings.kernel_choice().with_gamma(state.gamma)

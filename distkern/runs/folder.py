@@ -19,9 +19,9 @@ from distkern.data.store.arrays import array_names
 from distkern.data.store.atomic import staged_folder
 from distkern.data.store.description import json_object
 from distkern.data.store.places import Place, URLPlace, absolute, read_file, read_range, remove_tree, resolved
+from distkern.engine.checkpoint import FOLDER as KEPT_PASSES
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
-from distkern.engine.kept_passes import FOLDER as KEPT_PASSES
 from distkern.model.value import FittedModel
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import refuse_other_model, save_model

@@ -22,7 +22,6 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
 from distkern.passes import Extent, Machine, PassPlan
-from distkern.runs.choosing import Choosing, needed_by, settled_within
 from distkern.runs.data import TrainingData
 from distkern.runs.evaluation import (
     Evaluation,
@@ -44,11 +43,14 @@ from distkern.runs.folder import (
 from distkern.runs.importance import ExplanationEffort, sampling
 from distkern.runs.learned import GivenTraining, split_to_learn
 from distkern.runs.limits import (
+    Choosing,
     Shortage,
     check_limit,
     how_raised,
     machine_of,
+    needed_by,
     opened_executor,
+    settled_within,
     shortage_of,
     stop_if_asked,
     whose_limit,

@@ -19,8 +19,8 @@ from distkern.core.stores import Store
 from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Split
 from distkern.data.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
+from distkern.data.manifest import ShardReader
 from distkern.data.predictions import open_predictions
-from distkern.data.shard_reader import ShardReader
 from distkern.data.store.places import Location, place_of
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener

@@ -18,7 +18,7 @@ from rich.table import Column
 from distkern.core.processes import FIRST_SILENCE, SILENCE
 from distkern.core.text import broken, error_name, in_bytes, in_error, in_number, in_time
 from distkern.engine.events import Event
-from distkern.show.clock import Clock
+from distkern.show.passes import Clock
 from distkern.show.style import short_number
 
 #: (elapsed seconds, seconds between lines) off a terminal, longest first

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import aligned, argument_types, compile_loop, parameters_type
+from distkern.core.compiled import argument_types, compile_loop, parameters_type
 from distkern.core.parameters import POSITIVE, parameter
-from distkern.core.tiles import scratch
+from distkern.core.tiles import aligned, scratch
 from distkern.core.types import Block, Floats
 from distkern.maths.bases.base import STRIP_NUMBERS, AbstractBasis, multiply
 from distkern.maths.features import Footprint

@@ -39,8 +39,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import aligned
 from distkern.core.sparse import Rows, SparseRows, count_nonzero
+from distkern.core.tiles import aligned
 from distkern.core.types import Array, Block, Floats
 from distkern.maths.bases.base import AbstractBasis, add_transposed, product
 from distkern.maths.features import Footprint

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from distkern.engine import kept_passes
+from distkern.engine import checkpoint
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
@@ -159,9 +159,9 @@ def test_a_state_is_a_frozen_dataclass_of_arrays_and_numbers(job, run):
 def test_the_next_stage_depends_on_what_a_checkpoint_holds_alone(job, run, tmp_path, monkeypatch):
     """Interrupted before the next checkpoint, and gone on with by another solver object: the same bits, and
     no pass is made a second time whose results are combined."""
-    monkeypatch.setattr(kept_passes, "LEAST_BYTES", 0)
-    monkeypatch.setattr(kept_passes, "LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(kept_passes, "BYTES_A_SECOND", 2**40)
+    monkeypatch.setattr(checkpoint, "LEAST_BYTES", 0)
+    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "BYTES_A_SECOND", 2**40)
     last = min(1, len(run[0]) - 2)
     tries = [], []
 
@@ -188,7 +188,7 @@ def test_the_next_stage_depends_on_what_a_checkpoint_holds_alone(job, run, tmp_p
     again = set(tries[0]) & set(tries[1]) & {step.name for step in made if isinstance(step, Reduce)}
     # that of cells is about the stored machines of a try
     assert again <= {"held-out"}
-    assert not (tmp_path / kept_passes.FOLDER).exists()
+    assert not (tmp_path / checkpoint.FOLDER).exists()
 
 
 def test_measures(job, run):

@@ -16,8 +16,8 @@ from distkern.estimators import arena
 from distkern.estimators.arena import Arena, ArenaSizes
 from distkern.estimators.sample import FoldedSample
 from distkern.passes import Machine
-from distkern.runs.choosing import Choosing
 from distkern.runs.data import from_arrays
+from distkern.runs.limits import Choosing
 from distkern.runs.sources import ArraySource
 from memory_processes import run
 

@@ -10,7 +10,7 @@ import pytest
 
 import reference
 from distkern.core.rng import Purpose, stream
-from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.landmarks import NystroemBasis
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.losses import MARGIN_LOSSES
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG

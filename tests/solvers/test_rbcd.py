@@ -5,8 +5,8 @@ import pytest
 
 from distkern.core.errors import InputError
 from distkern.core.sparse import SparseRows
+from distkern.maths.bases.landmarks import NystroemBasis
 from distkern.maths.bases.linear import LinearBasis
-from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.landmarks import Nystroem

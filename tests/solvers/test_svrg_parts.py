@@ -12,9 +12,8 @@ from distkern.core.sparse import SparseRows
 from distkern.core.types import Block
 from distkern.maths.bases import base
 from distkern.maths.bases.base import add_transposed, product
-from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.landmarks import LandmarkBasis, NystroemBasis
 from distkern.maths.bases.linear import LinearBasis
-from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.features.base import KernelChoice
 from distkern.maths.features.random import Random

@@ -17,8 +17,7 @@ import scipy.linalg
 
 import distkern
 from distkern.data.scaling import Preparation
-from distkern.maths.bases.landmarks import LandmarkBasis
-from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.landmarks import LandmarkBasis, NystroemBasis
 from workflows.pool import Question
 from workflows.records import Record
 from workflows.subsets import Subset, gathered

@@ -273,7 +273,7 @@ def own_candidates(
 
     from distkern.model.settings import has_effect
     from distkern.passes import Machine
-    from distkern.runs.choosing import refuse_choice
+    from distkern.runs.limits import refuse_choice
 
     recipe = estimator.recipe()
     refuse_choice(recipe, recipe.data_of(split), split, lambda: Machine("synchronous", 1), has_test=False)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.core.compiled import aligned, argument_types, compile_loop
+from distkern.core.compiled import argument_types, compile_loop
 from distkern.core.errors import InputError
 from distkern.core.sparse import Rows, SparseRows, with_ones, write_dense
-from distkern.core.tiles import scratch
+from distkern.core.tiles import aligned, scratch
 from distkern.core.types import AbstractGroup, Floats
 from distkern.maths.bases.base import AbstractBasis, SlopesAt, Tile, add_transposed, multiply
 

@@ -10,8 +10,7 @@ from distkern.core.choices import Choices
 from distkern.core.parameters import NOTHING, Parameter, Whole, Words, parameter
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis, row_bytes, rows_of_tile, rows_of_wide_tile
-from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis
-from distkern.maths.bases.nystroem import NystroemBasis, nystroem_row_bytes
+from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis, NystroemBasis, nystroem_row_bytes
 from distkern.maths.features.base import AbstractKernelFeatures, Footprint, KernelChoice
 from distkern.maths.kernels.base import AbstractKernel
 from distkern.maths.landmarks import LANDMARK_RULES, find_landmark_rule

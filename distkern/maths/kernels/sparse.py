@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import aligned, argument_types, compile_loop
+from distkern.core.compiled import argument_types, compile_loop
 from distkern.core.sparse import SparseRows
-from distkern.core.tiles import apply
+from distkern.core.tiles import aligned, apply
 from distkern.core.types import Floats
 from distkern.maths.kernels.base import AbstractPrepared
 

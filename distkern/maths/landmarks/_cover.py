@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import aligned, argument_types, compile_loop, tuple_type
+from distkern.core.compiled import argument_types, compile_loop, tuple_type
 from distkern.core.sparse import Rows, SparseRows
-from distkern.core.tiles import scratch
+from distkern.core.tiles import aligned, scratch
 from distkern.core.types import Floats
 from distkern.maths.kernels.base import SquaredDistanceScores
 from distkern.maths.kernels.sparse import SparseSquaredDistance

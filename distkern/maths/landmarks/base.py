@@ -1,8 +1,7 @@
-"""The base class of landmark rules, and the passes that fetch single rows.
+"""The base class of landmark rules, the uniform rule, and the passes that fetch single rows.
 
 To add a rule, write a file in this folder with a frozen dataclass that derives from
-:class:`AbstractLandmarkRule` and has a ``name``.
-"""
+:class:`AbstractLandmarkRule` and has a ``name``."""
 
 from __future__ import annotations
 
@@ -14,11 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.sparse import Rows, comparing_bytes, stacked
+from distkern.core.errors import InputError
+from distkern.core.sparse import Rows, comparing_bytes, distinct, stacked
 
 if TYPE_CHECKING:
     from distkern.core.types import Block
     from distkern.passes import Cost, Outline, Pass
+
 
 _SAMPLED_BLOCKS = 8
 
@@ -167,3 +168,39 @@ def sample_outline(layout: RowLayout, n_sample: int, name: str = "sample", drive
     n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))
     cost = replace(rows_cost(layout, n_rows), driver_bytes=driver_bytes)
     return Outline(Reduce(name, pick, stack, blocks=tuple(sorted(largest.tolist())), cost=cost))
+
+
+@dataclass(frozen=True)
+class Uniform(AbstractLandmarkRule):
+    """``n_landmarks`` rows drawn without replacement; identical rows are kept once, so there may be fewer.
+
+    Unlike the paper's coverage, it puts few landmarks on outliers.
+    """
+
+    name = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.n_landmarks is None:
+            raise InputError(
+                "uniform landmarks need n_landmarks", where="landmarks", hint="give n_landmarks, not diameter"
+            )
+
+    def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
+        from distkern.core.rng import Purpose, stream
+
+        size = self.expected_size(layout)
+        generator = stream(layout.seed, Purpose.LANDMARKS)
+        rows = np.sort(generator.choice(layout.n_rows, size=size, replace=False, shuffle=False))
+        features = yield from gather_rows(layout, rows.astype(np.int64), "landmarks")
+        first, _ = distinct(features)
+        return features[np.sort(first)]
+
+    def outline(self, layout: RowLayout) -> list[Outline]:
+        from distkern.passes import Outline, Reduce
+
+        cost = rows_cost(layout, self.expected_size(layout))
+        return [Outline(Reduce("landmarks", pick, stack, cost=cost))]
+
+    def expected_size(self, layout: RowLayout) -> int:
+        assert self.n_landmarks is not None
+        return min(self.n_landmarks, layout.n_rows)

@@ -9,9 +9,8 @@ from distkern.core.types import Array
 from distkern.data.scaling import Scaling
 from distkern.maths.bases.base import AbstractBasis, MappedBasis
 from distkern.maths.bases.constant import ConstantBasis
-from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.landmarks import LandmarkBasis, NystroemBasis
 from distkern.maths.bases.linear import LinearBasis
-from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.placed import AbstractPlacedBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.maps.mapping import RowMap

@@ -12,8 +12,7 @@ from typing import Any
 
 from distkern.core.text import SQUARED, in_bytes, in_time, is_before
 from distkern.engine.events import Event
-from distkern.show.clock import Clock
-from distkern.show.passes import PassRecorder
+from distkern.show.passes import Clock, PassRecorder
 
 
 @dataclass(frozen=True)

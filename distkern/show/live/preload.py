@@ -110,7 +110,6 @@ TRAVELLING = (
     "distkern.show.live.page",
     "distkern.show.live.preload",
     "distkern.engine.events",
-    "distkern.show.clock",
     "distkern.show.style",
     "distkern.show.page",
     "distkern.show.passes",

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import aligned
 from distkern.core.rng import Purpose
 from distkern.core.sparse import Rows
+from distkern.core.tiles import aligned
 from distkern.core.types import AbstractGroup, Block, GroupOpener
 from distkern.maths.bases.base import AbstractBasis
 from distkern.passes import AbstractResident

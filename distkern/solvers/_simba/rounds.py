@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.compiled import aligned
 from distkern.core.rng import Purpose
 from distkern.core.sparse import Rows, SparseRows, stacked
+from distkern.core.tiles import aligned
 from distkern.core.types import Array
 from distkern.maths.bases.base import AbstractBasis
 from distkern.passes import Message

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.choices import Choices
-from distkern.core.compiled import aligned, argument_types, compile_loop, parameters_type
+from distkern.core.compiled import argument_types, compile_loop, parameters_type
 from distkern.core.errors import InputError
 from distkern.core.parameters import NOT_NEGATIVE, POSITIVE, Parameter, Whole, parameter
+from distkern.core.tiles import aligned
 from distkern.core.types import Array, groups_of
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.features import FEATURES, Footprint

@@ -17,8 +17,8 @@ from distkern.choose.tuning.search import Ranked, Search
 from distkern.core.errors import CorruptDataError, DistkernError, DivergenceError, InputError
 from distkern.core.scores import log_losses
 from distkern.data.ingest import write_dataset
+from distkern.data.manifest import ShardReader
 from distkern.data.part import PartReader
-from distkern.data.shard_reader import ShardReader
 from distkern.passes import execution
 from distkern.runs.algorithms import algorithms
 from parts import parts_of

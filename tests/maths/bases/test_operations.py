@@ -5,9 +5,8 @@ import pytest
 
 from distkern.core.sparse import SparseRows, converted
 from distkern.maths.bases.constant import ConstantBasis
-from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis
+from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis, NystroemBasis
 from distkern.maths.bases.linear import LinearBasis
-from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.kernels import find_kernel
 

@@ -12,7 +12,7 @@ import pytest
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.maths.bases import random_features
-from distkern.maths.bases.nystroem import NystroemBasis
+from distkern.maths.bases.landmarks import NystroemBasis
 from distkern.maths.bases.random_features import RandomFeatureBasis
 from distkern.maths.kernels import TILE_KERNELS, find_kernel
 from distkern.maths.samplers import SAMPLERS

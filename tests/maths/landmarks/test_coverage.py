@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 import reference
 from distkern.core.errors import InputError
 from distkern.maths.landmarks import coverage
-from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.landmarks.base import RowLayout, Uniform
 from distkern.maths.landmarks.coverage import Coverage
-from distkern.maths.landmarks.uniform import Uniform
 from reference import PlainRunner, cut_blocks, run
 
 DTYPES = ["float32", "float64"]

@@ -6,9 +6,8 @@ from functools import cached_property
 import numpy as np
 import pytest
 
-from distkern.engine import kept_passes
-from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
-from distkern.engine.kept_passes import KeptPasses
+from distkern.engine import checkpoint
+from distkern.engine.checkpoint import CheckpointFolder, KeptPasses, RunWorkplace
 from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.kernels import find_kernel
 from distkern.passes import Extent, Reduce
@@ -38,7 +37,7 @@ def test_a_result_is_taken_by_the_next_try_of_the_run_alone(tmp_path):
     key = first.key(step(1), EXTENT)
     assert first.get(key) is None
     first.put(key, found, 30.0)
-    assert (tmp_path / kept_passes.FOLDER).is_dir()
+    assert (tmp_path / checkpoint.FOLDER).is_dir()
     again, seconds = kept(tmp_path).get(key)
     assert seconds == 30.0
     assert type(again) is GramSums
@@ -55,7 +54,7 @@ def test_a_result_is_taken_by_the_next_try_of_the_run_alone(tmp_path):
     second.put(second.key(step(2), EXTENT), 2.5, 30.0)
     assert kept(tmp_path).get(key) is not None
     second.clear()
-    assert not (tmp_path / kept_passes.FOLDER).exists()
+    assert not (tmp_path / checkpoint.FOLDER).exists()
     assert kept(tmp_path).get(key) is None
 
 
@@ -64,7 +63,7 @@ def test_what_was_damaged_is_not_there(tmp_path):
     keys = [first.key(step(number), EXTENT) for number in range(2)]
     for key in keys:
         first.put(key, gram_sums(), 30.0)
-    chunk = tmp_path / kept_passes.FOLDER / "0" / "c" / "0"
+    chunk = tmp_path / checkpoint.FOLDER / "0" / "c" / "0"
     chunk.write_bytes(b"x" + chunk.read_bytes()[1:])
     second = kept(tmp_path)
     assert second.get(keys[0]) is None
@@ -78,16 +77,16 @@ def test_what_was_damaged_is_not_there(tmp_path):
 def test_other_results_are_not_kept(tmp_path, result):
     own = kept(tmp_path)
     own.put(own.key(step(), EXTENT), (1.0, result), 30.0)
-    assert not (tmp_path / kept_passes.FOLDER).exists()
+    assert not (tmp_path / checkpoint.FOLDER).exists()
 
 
 def test_short_passes_and_large_results_are_not_kept(tmp_path):
     own = kept(tmp_path)
     assert own.key(step(blocks=(0,)), EXTENT) is None
     key = own.key(step(), EXTENT)
-    own.put(key, 1.0, kept_passes.LEAST_SECONDS - 1)
-    own.put(key, np.zeros(2**21), 1.0 + 2**24 / kept_passes.BYTES_A_SECOND)
-    assert not (tmp_path / kept_passes.FOLDER).exists()
+    own.put(key, 1.0, checkpoint.LEAST_SECONDS - 1)
+    own.put(key, np.zeros(2**21), 1.0 + 2**24 / checkpoint.BYTES_A_SECOND)
+    assert not (tmp_path / checkpoint.FOLDER).exists()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from distkern.engine.events import Event
-from distkern.show.clock import Clock
+from distkern.show.passes import Clock
 
 
 def clock(values, *, name="change", tol=1e-3, stages=20, seconds=10.0, objective=lambda stage: 1.0):
