@@ -21,9 +21,8 @@ from distkern import (
 )
 from distkern.core.sparse import SparseRows
 from distkern.data.columns.category import CategoryColumn
-from distkern.data.columns.date import DateColumn
+from distkern.data.columns.date import DateColumn, TimeColumn
 from distkern.data.columns.number import NumberColumn
-from distkern.data.columns.time import TimeColumn
 from distkern.data.scaling import Scaling
 from distkern.data.table import Table
 from distkern.runs.dependence import ColumnGrid, input_columns

@@ -13,7 +13,7 @@ import distkern
 from distkern import SDCAClassifier
 from distkern.core.errors import InputError
 from distkern.maths.features.base import KernelChoice
-from distkern.maths.features.support import Support
+from distkern.maths.features.landmarks import Support
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers.compare.kernel_sdca import KernelSDCA

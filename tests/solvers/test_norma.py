@@ -8,9 +8,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 import distkern
 from distkern.core.errors import InputError
 from distkern.maths.features.base import KernelChoice
+from distkern.maths.features.landmarks import Support
 from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
-from distkern.maths.features.support import Support
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
 from distkern.solvers.base import Trouble

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from distkern.data.columns._arrow import TICKS, any_matches, are_numbers, compute, in_numpy, is_plain, pa
 from distkern.data.columns._facts import NumberFacts
-from distkern.data.columns._measures import AbstractMeasure
 from distkern.data.columns._reading import (
     Array,
     ColumnWords,
@@ -24,7 +23,7 @@ from distkern.data.columns._reading import (
     recurring,
 )
 from distkern.data.columns._target_means import AbstractMeansColumn
-from distkern.data.columns.base import Place, spread
+from distkern.data.columns.base import AbstractMeasure, Place, spread
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 #: thousands separators by decimal mark

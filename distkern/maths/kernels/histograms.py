@@ -1,8 +1,7 @@
-"""Kernels of histograms.
+"""Kernels of histograms, and of other numbers that are not negative.
 
 Additive kernels are sum_j sqrt(x_j y_j) K(log y_j - log x_j). Skewed kernels are
-prod_j K(log(y_j + c) - log(x_j + c)).
-"""
+prod_j K(log(y_j + c) - log(x_j + c)). Semigroup kernels are functions of x + y."""
 
 from __future__ import annotations
 
@@ -31,6 +30,7 @@ from distkern.maths.kernels.features import (
 from distkern.maths.samplers import Draws
 from distkern.maths.samplers.base import CounterStream, monte_carlo_only
 from distkern.maths.samplers.frequencies import DenseFrequencies
+from distkern.maths.samplers.normal import normal_quantiles
 
 #: less than 2^-53 of the Jensen-Shannon spectrum lies beyond this frequency, on either side
 _FARTHEST = 13.0
@@ -373,3 +373,67 @@ class SkewedIntersection(AbstractSkewedKernel):
     def column_kernel(self, left: Array, right: Array) -> Array:
         ratio = left / right
         return np.sqrt(np.minimum(ratio, 1.0 / ratio))
+
+
+#: larger frequencies make no difference, but products with rows might overflow
+_LARGEST = 1e30
+
+
+@dataclass(frozen=True)
+class AbstractSemigroupKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosedFormTiles):
+    """k(x, y) = E exp(-<omega, x + y>), omega >= 0 (Yang et al. 2014); features exp(-<omega, x>)."""
+
+    @abstractmethod
+    def quantiles(self, uniforms: Array) -> Array:
+        """Return omega for uniform numbers in (0, 1)."""
+
+    def feature_block(self, draws: Draws, dtype: DTypeLike) -> ExponentialBlock:
+        omega = np.minimum(self.quantiles(draws.uniforms(draws.n_input)), _LARGEST)
+        return ExponentialBlock(DenseFrequencies(omega.T).astype(dtype), draws.n_draws)
+
+
+class ExponentialBlock(ProjectedBlock):
+    """Features exp(-<omega, x>)."""
+
+    def apply(self, values: Floats) -> None:
+        apply(np.negative, values, into=values)
+        apply(np.exp, values, into=values)
+
+
+@dataclass(frozen=True)
+class ExponentialSemigroup(AbstractSemigroupKernel):
+    """k(x, y) = exp(-rate sum_j sqrt(x_j + y_j)) for numbers >= 0 (Dai et al. 2014, Table 1).
+
+    omega: Levy-distributed, rate^2 / (2 z^2) with z standard normal. The table's exp(-b/4w) must be
+    exp(-b^2/4w).
+    """
+
+    rate: float = parameter(1.0, POSITIVE, help="the paper's beta")
+
+    name = "exponential_semigroup"
+
+    def closed_form(self, left: Array, right: Array) -> Array:
+        return np.exp(-self.rate * over_columns(np.add, lambda x, y: np.sqrt(x + y), left, right))
+
+    def quantiles(self, uniforms: Array) -> Array:
+        omega: Array = 0.5 * np.square(self.rate / normal_quantiles(uniforms))
+        return omega
+
+
+@dataclass(frozen=True)
+class ReciprocalSemigroup(AbstractSemigroupKernel):
+    """k(x, y) = prod_j offset / (x_j + y_j + offset) for numbers >= 0 (Dai et al. 2014, Table 1).
+
+    omega: independent exponential numbers of rate ``offset``.
+    """
+
+    offset: float = parameter(1.0, POSITIVE, help="the paper's lambda")
+
+    name = "reciprocal_semigroup"
+
+    def closed_form(self, left: Array, right: Array) -> Array:
+        offset = self.offset
+        return over_columns(np.multiply, lambda x, y: offset / (x + y + offset), left, right)
+
+    def quantiles(self, uniforms: Array) -> Array:
+        return -np.log(uniforms) / self.offset

@@ -14,7 +14,7 @@ import numpy as np
 
 from distkern.core.errors import InputError
 from distkern.core.types import Array
-from distkern.maths.kernels import euclidean, features, histograms, inner_product, product, semigroup
+from distkern.maths.kernels import euclidean, features, histograms, inner_product, product
 from distkern.maths.kernels.base import AbstractKernel
 from distkern.maths.kernels.features import AbstractFeatureBlock
 from distkern.maths.samplers.frequencies import AbstractFrequencies
@@ -201,12 +201,12 @@ def _skewed_intersection(kernel: histograms.SkewedIntersection, rows: Value, lan
     return _over_columns("Prod", moved, others, lambda x, y: (x / y).at_most(1.0 / (x / y)).sqrt())
 
 
-@of_kernel(semigroup.ExponentialSemigroup)
+@of_kernel(histograms.ExponentialSemigroup)
 def _exponential_semigroup(kernel: Any, rows: Value, landmarks: Array) -> Value:
     return (_over_columns("Sum", rows, landmarks, lambda x, y: (x + y).sqrt()) * -float(kernel.rate)).exp()
 
 
-@of_kernel(semigroup.ReciprocalSemigroup)
+@of_kernel(histograms.ReciprocalSemigroup)
 def _reciprocal_semigroup(kernel: Any, rows: Value, landmarks: Array) -> Value:
     offset = kernel.offset
     return _over_columns("Prod", rows, landmarks, lambda x, y: offset / (x + (y + offset)))
@@ -247,8 +247,8 @@ def _root_block(block: histograms.RootBlock, rows: Value, n_input: int, scale: f
     return _projected(block, rows.sqrt(), n_input) * float(scale / block.n_whole**0.5)
 
 
-@of_block(semigroup.ExponentialBlock)
-def _exponential_block(block: semigroup.ExponentialBlock, rows: Value, n_input: int, scale: float) -> Value:
+@of_block(histograms.ExponentialBlock)
+def _exponential_block(block: histograms.ExponentialBlock, rows: Value, n_input: int, scale: float) -> Value:
     return (-_projected(block, rows, n_input)).exp() * float(scale / block.n_whole**0.5)
 
 

@@ -29,7 +29,7 @@ from distkern.core.sparse import Rows, stacked
 from distkern.core.types import Array, Block, Floats, groups_of
 from distkern.maths.bases.landmarks import LandmarkBasis
 from distkern.maths.features import Footprint
-from distkern.maths.features.support import Support, support_cost
+from distkern.maths.features.landmarks import Support, support_cost
 from distkern.maths.kernels.base import AbstractKernel
 from distkern.maths.losses.base import AbstractCoordinateLoss
 from distkern.passes import Message, Rounds

@@ -4,9 +4,8 @@ import numpy as np
 import pandas
 import pytest
 
-from distkern.data.columns.date import dates_of
+from distkern.data.columns.date import dates_of, times_of
 from distkern.data.columns.number import decimal_of, numbers_of
-from distkern.data.columns.time import times_of
 
 
 @pytest.mark.parametrize(
