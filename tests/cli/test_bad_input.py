@@ -125,7 +125,6 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
             ["'gamma'", "'wide'", "a positive number, 'median', 'scale' or 'auto', got"],
         ),
         ([*TRAIN, "--scheduler", "threads", "--dashboard"], ["--scheduler local"]),
-        (["evaluate", "m", "--data", "d.zarr", "--scheduler", "thread"], ["--scheduler", "threads"]),
         ([*TRAIN, "--scheduler", "http://there:80"], ["--scheduler", "tcp://HOST:PORT"]),
         ([*TRAIN, "--memory-limit", "30MiB"], ["--memory-limit", "the limit is 30.0 MiB"]),
         ([*TRAIN, "--scheduler", "local", "--memory-limit", "30MiB"], ["--memory-limit", "30.0 MiB"]),
