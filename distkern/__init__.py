@@ -38,9 +38,9 @@ def __getattr__(name: str) -> object:
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     elif name[:1].isupper():
-        from distkern.runs.algorithms import estimator
+        from distkern.runs.algorithms import estimators
 
-        value = estimator(name)
+        value = estimators().get(name)
     elif name == "__all__":
         value = __dir__()
     if value is None:

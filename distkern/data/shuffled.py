@@ -21,7 +21,7 @@ from distkern.data.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_shard,
 
 #: fixed, so that a resumed run has the same order
 _SEED = 0
-#: arrays of a block arrays_ofs features
+#: arrays of a block besides its features
 _ROW_ARRAYS = ("targets", "weights", "group_keys")
 
 

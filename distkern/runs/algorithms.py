@@ -24,13 +24,11 @@ def algorithms() -> Mapping[str, type[Any]]:
     return _family(by_class=False)
 
 
-def estimator(class_name: str) -> type[Any] | None:
-    """Return the public estimator class of that name, or None; files with similar names come first."""
-    return _family(by_class=True).get(class_name)
-
-
 def estimators() -> Mapping[str, type[Any]]:
-    """Return every public class: name -> class, including those that are not algorithms."""
+    """Return every public class: name -> class, including those that are not algorithms.
+
+    ``get`` imports files with similar names first, and no others if they hold the class.
+    """
     return _family(by_class=True)
 
 

@@ -189,6 +189,12 @@ def order_of_rows() -> Any:
     )
 
 
+def averaged_iterates() -> Any:
+    """Declare ``averaging``."""
+    text = "k: the model is the mean of the iterates weighted with step^k; none: the last iterate"
+    return parameter(3, Whole(0, 8), NOTHING, help=text)
+
+
 class AbstractSolver(Declared, ABC, Generic[State]):
     """The mathematics of one algorithm."""
 

@@ -46,7 +46,6 @@ from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.features.random import SAMPLER, Random, footprint_of_random
 from distkern.maths.kernels import FEATURE_KERNELS, AbstractTileKernel
 from distkern.maths.landmarks.base import RowLayout
-from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline
@@ -62,7 +61,7 @@ from distkern.solvers._dsg.rounds import (
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
+from distkern.solvers.hyperparameters import ANY_LOSS, GAMMA_ON_DEMAND, SEARCHED_NU
 from distkern.solvers.measuring import AbstractSearchable, Model, pass_cost
 from distkern.solvers.newton import Newton
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
@@ -129,10 +128,10 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     )
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": replace(SEARCHED_NU, by_default=False),
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+        "gamma": GAMMA_ON_DEMAND,
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
+        "loss": ANY_LOSS,
         "kernel": a_kernel(FEATURE_KERNELS),
         "gamma": GAMMA,
         "sampler": SAMPLER,

@@ -18,7 +18,7 @@ from distkern.maths.features import GIVEN_FEATURES, AbstractFeatures, find_featu
 from distkern.maths.features.base import GAMMA, a_kernel
 from distkern.maths.features.landmarks import LANDMARKS, N_LANDMARKS
 from distkern.maths.kernels import KERNELS, LANDMARK_KERNELS
-from distkern.maths.losses import LOSSES, takes
+from distkern.maths.losses import LOSSES, SUPERVISED, takes
 from distkern.maths.losses.base import AbstractLoss
 
 #: kind of targets -> the estimators of losses with such targets
@@ -51,6 +51,8 @@ def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Pa
     return a_loss(default, known.where(takes(*target_kinds)))
 
 
+#: the loss of solvers that take any with targets
+ANY_LOSS = a_loss("logistic", LOSSES.where(SUPERVISED))
 #: lam of the solvers over landmarks
 SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
 #: nu beside a mean loss; smaller values make no difference in single precision
@@ -59,6 +61,8 @@ SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
 SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
 #: gamma; trials with few functions and rows prefer wide kernels, so another value must be clearly better
 SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=CERTAIN)
+#: gamma searched on demand only: the best one for the few functions of a trial may mislead
+GAMMA_ON_DEMAND = replace(SEARCHED_GAMMA, by_default=False)
 
 #: parameters that select a member of a family
 _FAMILIES: dict[str, Family[Any]] = {"loss": LOSSES, "kernel": KERNELS}

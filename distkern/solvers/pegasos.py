@@ -27,16 +27,23 @@ import numpy as np
 
 from distkern.core.choices import Choices
 from distkern.core.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
-from distkern.core.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.core.parameters import FLAG, POSITIVE, Parameter, Whole, parameter
 from distkern.core.types import Array
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.features import AbstractFeatures, Footprint
 from distkern.maths.losses import MARGIN_LOSSES, margin_loss
 from distkern.maths.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import Problem, Trouble, UpdateRule, order_of_rows, rows_of_stage
+from distkern.solvers.base import (
+    Problem,
+    Trouble,
+    UpdateRule,
+    averaged_iterates,
+    order_of_rows,
+    rows_of_stage,
+)
 from distkern.solvers.explicit import CountingState
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import GAMMA_ON_DEMAND, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, held_out_pass, measuring_pass
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import (
@@ -302,12 +309,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     projection: bool = parameter(
         True, FLAG, help="project w on the ball that holds the optimum after every step"
     )
-    averaging: int | None = parameter(
-        3,
-        Whole(0, 8),
-        NOTHING,
-        help="k: the model is the mean of the iterates weighted with step^k; none: the last iterate",
-    )
+    averaging: int | None = averaged_iterates()
     fit_intercept: bool = parameter(
         True, FLAG, help="learn b, as the weight of a constant feature 1, regularised with the others"
     )
@@ -323,7 +325,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     )
     searched: ClassVar[Mapping[str, Choices]] = {
         "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+        "gamma": GAMMA_ON_DEMAND,
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("hinge", MARGIN_LOSSES),

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +33,6 @@ from distkern.core.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Para
 from distkern.core.types import Array, Block, Floats
 from distkern.maths.bases.base import AbstractBasis, add_transposed, product
 from distkern.maths.features import Footprint
-from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import (
     Outline,
@@ -47,7 +46,7 @@ from distkern.solvers.base import (
 from distkern.solvers.bounds import FreeConstant, gradient_bound
 from distkern.solvers.explicit import Ended, FeatureState, settled
 from distkern.solvers.gram import Grams, Solve, inverted
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import ANY_LOSS, GAMMA_ON_DEMAND, SEARCHED_NU, feature_parameters
 from distkern.solvers.measuring import (
     Figures,
     Model,
@@ -166,15 +165,8 @@ class SVRG(AbstractStreamed[SVRGState]):
     name = "svrg"
     cost_of_pass = "n r (d + k) for the full gradient, n r (d + 2 k) + n r^2 / B for the inner loop"
     memory = "r k numbers, and r^2 with a preconditioner"
-    # the best gamma for the few random features of a trial may mislead
-    searched: ClassVar[Mapping[str, Choices]] = {
-        "nu": SEARCHED_NU,
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
-    }
-    choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
-        **feature_parameters("random"),
-    }
+    searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": GAMMA_ON_DEMAND}
+    choices: ClassVar[Mapping[str, Parameter]] = {"loss": ANY_LOSS, **feature_parameters("random")}
 
     states, updates = SVRGState, UpdateRule()
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,10 +31,14 @@ from distkern.core.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter,
 from distkern.core.types import Array
 from distkern.maths.bases.base import AbstractBasis, add_transposed
 from distkern.maths.features import FEATURES
-from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.solvers.base import Problem, UpdateRule
 from distkern.solvers.explicit import CountingState
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import (
+    ANY_LOSS,
+    GAMMA_ON_DEMAND,
+    SEARCHED_NU_OF_STEPS,
+    feature_parameters,
+)
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece
@@ -129,14 +133,8 @@ class NORMA(AbstractStreamed[NORMAState]):
     name = "norma"
     cost_of_pass = "n r (d + k), r the rows of the expansion so far, by one process after the other"
     memory = "r d + r k numbers in every process; r k over explicit features"
-    searched: ClassVar[Mapping[str, Choices]] = {
-        "nu": SEARCHED_NU_OF_STEPS,
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
-    }
-    choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
-        **feature_parameters("kernel", FEATURES),
-    }
+    searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU_OF_STEPS, "gamma": GAMMA_ON_DEMAND}
+    choices: ClassVar[Mapping[str, Parameter]] = {"loss": ANY_LOSS, **feature_parameters("kernel", FEATURES)}
     explosion = math.inf
     states, loop_type = NORMAState, NORMASteps
     updates = UpdateRule(False, ("step",))

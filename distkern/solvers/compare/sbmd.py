@@ -29,13 +29,20 @@ from distkern.core.rng import Purpose, stream
 from distkern.core.types import Array
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.features import Footprint
-from distkern.maths.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import Outline, Problem, Steps, UpdateRule, order_of_rows, rows_of_stage
+from distkern.solvers.base import (
+    Outline,
+    Problem,
+    Steps,
+    UpdateRule,
+    averaged_iterates,
+    order_of_rows,
+    rows_of_stage,
+)
 from distkern.solvers.compare._blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.gram import Solve
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import ANY_LOSS, GAMMA_ON_DEMAND, SEARCHED_NU, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, pass_cost
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece, measure_largest
@@ -168,25 +175,14 @@ class SBMD(AbstractStreamed[SBMDState]):
     )
     stages: int = parameter(20, Whole(), help="number of stages; the model is measured after each")
     steps_per_stage: int | float | None = rows_of_stage("one pass")
-    averaging: int | None = parameter(
-        3,
-        Whole(0, 8),
-        NOTHING,
-        help="k: the model is the mean of the iterates weighted with step^k; none: the last iterate",
-    )
+    averaging: int | None = averaged_iterates()
     order: str = order_of_rows()
 
     name = "sbmd"
     cost_of_pass = "n r (d + k) for predictions, n c k for gradients in blocks of c"
     memory = "r k numbers, and r c with a preconditioner"
-    searched: ClassVar[Mapping[str, Choices]] = {
-        "nu": SEARCHED_NU,
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
-    }
-    choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
-        **feature_parameters("random"),
-    }
+    searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": GAMMA_ON_DEMAND}
+    choices: ClassVar[Mapping[str, Parameter]] = {"loss": ANY_LOSS, **feature_parameters("random")}
     explosion = math.inf
     states, loop_type = SBMDState, BlockSteps
     updates = UpdateRule(False, ("w", "weighted_sum", "stamps", "total", "step", "first_step"))

@@ -38,7 +38,7 @@ from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.compare._residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
-from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
+from distkern.solvers.hyperparameters import GAMMA_ON_DEMAND, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
@@ -128,7 +128,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     searched: ClassVar[Mapping[str, Choices]] = {
         # with smaller values the gap stays wide after all stages
         "nu": Choices(1e-5, (1.0, 0.3, 0.1, 0.03, 0.01), -1, 1e-9),
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+        "gamma": GAMMA_ON_DEMAND,
     }
     #: least passes of a stage over the rows
     least_passes: ClassVar[int] = 2
