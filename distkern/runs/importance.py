@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_COLUMNS = 2000, 30
 #: default permutations of all columns together, and most of one column
 _PERMUTATIONS, _MOST_REPEATS = 60, 5
+#: columns with partial dependence, unless they are given
+_N_CURVES = 5
 #: most bytes of the rows, which travel with their pass
 _MOST_BYTES = 8 * 2**20
 #: shares of the target's variance above which a column is suspected to be a copy of it, for classes and for
@@ -58,7 +60,6 @@ class ExplanationEffort:
     n_repeats : permutations of each column; None: 60 in all, from 1 to 5 of each
     n_values : most values of a column in a partial dependence curve
     n_averaged : most rows over which partial dependence is averaged
-    n_curves : number of columns with partial dependence
     columns : positions of given columns, which all get partial dependence
     """
 
@@ -67,7 +68,6 @@ class ExplanationEffort:
     n_repeats: int | None = None
     n_values: int = 20
     n_averaged: int = 250
-    n_curves: int = 5
     columns: tuple[int, ...] | None = None
 
     def n_drawn(self, source: AbstractSource) -> int:
@@ -265,7 +265,7 @@ def _curves(
     n_rows = features.shape[0]
     rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
     found = (ColumnGrid.of(column, features, given.scaling, how.n_values) for column in columns)
-    n_curves = how.n_curves if how.columns is None else len(columns)
+    n_curves = _N_CURVES if how.columns is None else len(columns)
     output, n_outputs = (
         "probability" if _quantity(model) == "probability" else "decision",
         len(outputs_of(model)),

@@ -302,15 +302,11 @@ def shifted_factor(gram: Array, shift: float, least: float) -> tuple[Array, floa
         added *= 10.0
 
 
-def solved(gram: Array, shift: float, *, overwrite: bool = False, least: float = _LEAST_FACTORISED) -> Solve:
-    """Return b -> (gram + shift I)^-1 b by a Cholesky factor, for few b.
-
-    ``gram`` in Fortran order is overwritten if ``overwrite``. For ``least`` see :func:`factorised`.
-    """
+def solved(gram: Array, shift: float) -> Solve:
+    """Return b -> (gram + shift I)^-1 b by a Cholesky factor, for few b."""
     from scipy.linalg import cho_solve
 
-    own = gram if overwrite else np.array(gram, order="F")
-    return partial(cho_solve, (factorised(own, shift, least), True))
+    return partial(cho_solve, (factorised(np.array(gram, order="F"), shift), True))
 
 
 def inverted(gram: Array, shift: float) -> Solve:

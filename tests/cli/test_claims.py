@@ -8,25 +8,20 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
 
 from distkern.cli.job import Job
 from distkern.cli.main import main
 from distkern.cli.train import driving
 from distkern.core.errors import FencedError, InputError
-from distkern.data.ingest import write_dataset
 from distkern.engine.events import Event
 from distkern.jobs.folder import JobFolder, attached_facts
 from distkern.jobs.record import LOST_SECONDS, Record
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "d.zarr"
-    features = np.random.default_rng(0).normal(size=(800, 6))
-    write_dataset([(features, np.arange(800) % 2)], path, scale="none")
-    return path
+#: files of a finished run
+FINISHED = ["arrays", "metrics.jsonl", "model.json", "report.html"]
+#: rows and columns of the data set
+SHAPE = 800, 6
 
 
 def arguments(data, out, *more, stages=100_000):
@@ -74,12 +69,7 @@ def test_a_run_whose_folder_another_has_taken_over_stops(data, tmp_path, capsys)
 def test_nothing_of_a_claim_is_left(data, tmp_path):
     out = tmp_path / "m"
     assert main(arguments(data, out, stages=2)) == 0
-    assert sorted(path.name for path in out.iterdir()) == [
-        "arrays",
-        "metrics.jsonl",
-        "model.json",
-        "report.html",
-    ]
+    assert sorted(path.name for path in out.iterdir()) == FINISHED
     # nor of a run that could not begin
     assert main(arguments(data, tmp_path / "n", "--memory-limit", "1MiB")) == 2
     assert not (tmp_path / "n").exists()
@@ -104,12 +94,7 @@ def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume
     assert main(arguments(data, out, "--resume", "--set", "lam=3.0", stages=2)) == 2
     assert "lam" in capsys.readouterr().err
     assert main(arguments(data, out, "--resume", stages=2)) == 0
-    assert sorted(path.name for path in out.iterdir()) == [
-        "arrays",
-        "metrics.jsonl",
-        "model.json",
-        "report.html",
-    ]
+    assert sorted(path.name for path in out.iterdir()) == FINISHED
     assert (out / "model.json").read_bytes() == written
     # without the checkpoints, the model itself says of which job it is
     capsys.readouterr()

@@ -3,21 +3,15 @@
 import os
 import shutil
 
-import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.data.ingest import write_dataset
 
 PAGE = 4096
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "d.zarr"
-    features = np.random.default_rng(0).normal(size=(12_000, 40))
-    write_dataset([(features, np.arange(12_000) % 2)], path, scale="none")
-    return path
+#: rows and columns of the data set
+SHAPE = 12_000, 40
 
 
 def leave(disk, n_bytes):

@@ -11,15 +11,9 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.data.ingest import write_dataset
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "d.zarr"
-    features = np.random.default_rng(0).normal(size=(20_000, 10))
-    write_dataset([(features, np.arange(20_000) % 2)], path, scale="none")
-    return path
+#: rows and columns of the data set
+SHAPE = 20_000, 10
 
 
 def start(*arguments):

@@ -231,14 +231,19 @@ def test_columns_in_units_far_apart_are_all_learned_from_a_sample(hessian):
     assert found[0] == pytest.approx(found[1], rel=2e-3)
 
 
-def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):
-    X, values, _ = heavy_tailed(3000)
-    blocks = cut_blocks(X, (values > 0).astype(np.int32), (500,) * 6)
-    sampling(monkeypatch, 60)
+@pytest.fixture
+def ascending(monkeypatch):
+    """Steps that go up."""
     exact = newton_matrices.NewtonMatrices.inverse
     monkeypatch.setattr(
         newton_matrices.NewtonMatrices, "inverse", lambda *given: (lambda right: -right, exact(*given)[1])
     )
+
+
+def test_where_no_step_of_a_sample_is_lower_the_run_ends(ascending, monkeypatch):
+    X, values, _ = heavy_tailed(3000)
+    blocks = cut_blocks(X, (values > 0).astype(np.int32), (500,) * 6)
+    sampling(monkeypatch, 60)
     subject = solver(stages=9)
     states, _ = train(subject, blocks)
     # the third matrix might be of all rows
@@ -375,12 +380,8 @@ def test_strips_of_a_matrix_change_nothing(monkeypatch):
     np.testing.assert_allclose(strips[-1].coefficients, whole[-1].coefficients, rtol=1e-10)
 
 
-def test_where_no_step_is_lower_the_run_ends_and_says_so(monkeypatch):
+def test_where_no_step_is_lower_the_run_ends_and_says_so(ascending):
     blocks = few_blocks()
-    exact = newton_matrices.NewtonMatrices.inverse
-    monkeypatch.setattr(
-        newton_matrices.NewtonMatrices, "inverse", lambda *given: (lambda right: -right, exact(*given)[1])
-    )
     subject = solver(stages=9)
     states, _ = train(subject, blocks)
     assert len(states) == 2

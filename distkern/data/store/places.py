@@ -312,13 +312,13 @@ def no_bucket(place: URLPlace) -> InputError:
 
 
 @contextmanager
-def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
+def explain_errors(target: Place) -> Iterator[None]:
     """Turn a full disk and an unwritable place into an :class:`InputError` that names ``target``."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
-            raise disk_full(target, needed_bytes) from error
+            raise disk_full(target) from error
         if error.errno in _REFUSED:
             raise InputError(
                 f"cannot be written ({error.strerror})", where=str(target), hint="choose another place"
