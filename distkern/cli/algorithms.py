@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from distkern.cli import options
+from distkern.core.errors import unknown_name
 from distkern.core.parameters import Parameter
 
 #: lets distkern choose the algorithm for the data
@@ -40,7 +41,6 @@ def algorithms(name: str | None, as_json: bool) -> None:
 
 def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
     """Return facts on one algorithm or on all; :class:`~distkern.core.errors.InputError` if unknown."""
-    from distkern.core.errors import unknown_name
     from distkern.solvers.base import SOLVERS
 
     if name not in (None, CHOSEN, *SOLVERS):

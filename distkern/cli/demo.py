@@ -13,6 +13,7 @@ import click
 from distkern.cli import options
 from distkern.cli.shard import progress_on
 from distkern.core.errors import InputError, MemoryBudgetError
+from distkern.core.text import in_bytes, in_percent, in_time
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset
@@ -137,7 +138,6 @@ def summary(
 ) -> list[str]:
     """Return the closing lines of the demo."""
     from distkern.cli.facts import memory_line
-    from distkern.core.text import in_bytes, in_percent, in_time
 
     features = dataset.n_rows * dataset.n_features * 4
     limit = job.workers * job.memory_limit
@@ -169,7 +169,6 @@ def summary(
 
 def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
     """Return a line about the model that `auto` chooses for some of the rows."""
-    from distkern.core.text import in_percent, in_time
     from distkern.engine.executors import open_executor
     from distkern.estimators.auto import KernelClassifier
 

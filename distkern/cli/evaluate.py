@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
-from distkern.cli.facts import figure_rows, mistakes
+from distkern.cli.facts import figure_rows, mistakes, target_of
 from distkern.core.errors import InputError
 from distkern.core.names import written
 from distkern.data.store.places import Place
@@ -130,7 +130,6 @@ def _note_unknown_classes(split: str, evaluation: Evaluation) -> None:
 
 def _write_page(html: Place, title: str, fitted: Any, measured: dict[str, Evaluation]) -> None:
     from distkern.cli.evaluation_page import evaluation_page
-    from distkern.cli.facts import target_of
     from distkern.data.store.atomic import write_text_atomic
 
     page = evaluation_page(title, type(fitted).__name__, measured, target_of(fitted.model_))

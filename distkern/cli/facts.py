@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.core.names import label_texts, written
-from distkern.core.text import in_number, in_percent, in_time, shortened
+from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time, shortened
+from distkern.core.version import __version__
 from distkern.data.store.places import place_of
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ def run_facts(
     time_taken : time of the whole command, as text
     """
     from distkern.cli.evaluation_page import headline
-    from distkern.core.text import error_name, in_bytes, in_error, in_number, in_time
-    from distkern.core.version import __version__
 
     last = history[-1] if history else {}
     worker, driver = (
@@ -143,7 +142,6 @@ def worth_sections(
 
 def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts of an update: its rows, the error on them before and after, the drift."""
-    from distkern.core.text import in_percent
     from distkern.show.style import short_number
 
     facts = {"new rows": f"{update['rows']:,}"}
@@ -174,8 +172,6 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
     The driver is this process or, before a resumption, an earlier one.
     """
-    from distkern.core.text import in_bytes
-
     driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
     worker = max(metrics["worker_peak_rss_bytes"] for metrics in history)
     if not worker:
@@ -186,7 +182,6 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
 def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
     """Return hyperparameters as text, by name."""
-    from distkern.core.text import in_bytes
 
     def in_words(name: str, value: Any) -> str:
         if value is None:
@@ -200,8 +195,6 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
 
 def data_facts(dataset: Dataset) -> dict[str, str]:
     """Return the facts of a data set: task, sizes, classes, scaling, fingerprint."""
-    from distkern.core.text import in_bytes
-
     facts = {"path": str(dataset.path), "task": str(dataset.task)}
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:

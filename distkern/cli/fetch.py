@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import click
 
 from distkern.cli import jobs, options
-from distkern.data.store.places import Place, resolved
+from distkern.core.errors import CorruptDataError, DistkernError, InputError
+from distkern.data.store.places import Place, URLPlace, place_of, resolved
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -33,7 +34,6 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     Example:
       distkern fetch csvrg-20250131-235959-1a2b3c4d --out m
     """
-    from distkern.core.errors import InputError
     from distkern.data.store.atomic import staged_folder
     from distkern.runs.persistence import read_model, save_model
     from distkern.show.metrics import of_finished, rewrite
@@ -69,7 +69,6 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any, histor
     from distkern.cli.job import Job
     from distkern.cli.train import evaluate_test_rows
     from distkern.cli.tuning import JOBS, search_folder
-    from distkern.core.errors import CorruptDataError, DistkernError
     from distkern.engine.executors import open_executor
     from distkern.show.report import write_report
 
@@ -108,9 +107,7 @@ def _dataset_of(data: str, source: Place) -> Dataset:
     DistkernError
         If the data set lies elsewhere or cannot be opened.
     """
-    from distkern.core.errors import InputError
     from distkern.data.dataset import open_dataset
-    from distkern.data.store.places import URLPlace, place_of
 
     place = place_of(data)
     if isinstance(place, URLPlace):
@@ -128,7 +125,6 @@ def _write_search_page(job: Job, dataset: Dataset) -> None:
     from distkern.choose.tuning.record import Task, TuningCandidate
     from distkern.choose.tuning.runner import Watcher, Where
     from distkern.cli.tuning import search_of, searched
-    from distkern.core.errors import CorruptDataError
 
     class Reading(Watcher):
         def began(self, candidate: TuningCandidate, task: Task) -> None:

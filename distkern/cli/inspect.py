@@ -13,7 +13,7 @@ from distkern.cli import options
 from distkern.core.choices import Compared, summaries
 from distkern.core.errors import InputError
 from distkern.core.names import label_texts, plain_labels
-from distkern.core.text import in_bytes
+from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time
 from distkern.data.store.places import Place
 
 #: importances listed
@@ -108,7 +108,6 @@ def _dataset(path: Place) -> PathDescription:
 
 def _model(path: Place) -> PathDescription:
     from distkern.cli.facts import hyperparameters, shorten
-    from distkern.core.text import in_error, in_percent, in_time
     from distkern.runs.algorithms import load_model
     from distkern.show.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.show.style import short_number
@@ -214,7 +213,6 @@ def _history(path: Place) -> list[dict[str, Any]]:
 
 def _history_table(history: list[dict[str, Any]]) -> Any:
     from distkern.cli.tables import table
-    from distkern.core.text import error_name, in_error, in_number, in_time
 
     rows = [
         (

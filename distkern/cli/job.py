@@ -23,6 +23,8 @@ from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
 from distkern.core.errors import InputError, belongs_to, foreign, unknown_name
 from distkern.core.parameters import parse_bytes
+from distkern.data.dataset import open_dataset
+from distkern.data.manifest import shard_command
 from distkern.data.store.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -166,8 +168,6 @@ def read_job(path: Place) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         hint = "correct it there"
         if path.name.partition(".")[2] != "toml":
-            from distkern.data.manifest import shard_command
-
             hint = f"give a job file, or turn a file of rows into a data set first: `{shard_command(path)}`"
         raise InputError(f"is not a TOML file: {error}", where=str(path), hint=hint) from None
 
@@ -350,7 +350,6 @@ def _checked(job: Job, estimator: Any) -> Recipe:
 
 def _estimator_type(job: Job) -> type[Any]:
     """Return the algorithm's regressor if the data set is for regression and there is one."""
-    from distkern.data.dataset import open_dataset
     from distkern.runs.algorithms import algorithm
 
     try:
@@ -372,8 +371,6 @@ def prepare(job: Job) -> tuple[Recipe, Dataset]:
     InputError
         As :func:`make_recipe`; if the data set cannot be opened or is for another task.
     """
-    from distkern.data.dataset import open_dataset
-
     dataset = open_dataset(job.data)
     recipe = make_recipe(job)
 

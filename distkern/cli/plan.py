@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from distkern.cli import options
+from distkern.core.choices import summaries
+from distkern.core.errors import MemoryBudgetError
 from distkern.data.store.places import Place
 
 _FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes", "driver_bytes")
@@ -32,8 +34,6 @@ def plan(
     """
     from distkern.cli.job import placed, prepare, resolve_job
     from distkern.cli.train import has_dashboard
-    from distkern.core.choices import summaries
-    from distkern.core.errors import MemoryBudgetError
     from distkern.show.terminal import Terminal
 
     job = resolve_job(job_file, flags, settings)
@@ -91,8 +91,6 @@ def plan(
 
 
 def _refusal(data: str, advice: str) -> Exception:
-    from distkern.core.errors import MemoryBudgetError
-
     return MemoryBudgetError("does not fit the memory limit", where=data, hint=advice)
 
 

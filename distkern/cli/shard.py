@@ -17,7 +17,7 @@ from distkern.core.errors import InputError, Problems, invalid_value
 from distkern.core.names import plain_labels, written
 from distkern.core.text import in_bytes, in_time, shortened
 from distkern.data.options import IMPUTE
-from distkern.data.scaling import KINDS
+from distkern.data.scaling import KINDS, Like
 from distkern.data.store.places import Place, size_of_tree
 from distkern.show.style import short_number
 
@@ -297,7 +297,6 @@ def _like(path: str) -> Like:
     """Return the encoding of a data set's rows or of a model's training rows."""
     from distkern.data.dataset import open_dataset
     from distkern.data.ingest import is_dataset
-    from distkern.data.scaling import Like
     from distkern.runs.persistence import read_model
 
     if is_dataset(path):

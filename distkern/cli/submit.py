@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import options
+from distkern.core.errors import DistkernError, InputError
 from distkern.data.store.places import Place, absolute, place_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def submit(
     """
     from distkern.cli.job import prepare, resolve_job
     from distkern.cli.jobs import ending, follow_job
-    from distkern.core.errors import DistkernError, InputError
     from distkern.jobs.folder import JobFolder
 
     job = resolve_job(job_file, flags, settings)

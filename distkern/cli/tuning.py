@@ -11,11 +11,13 @@ from distkern.choose.tuning.record import SearchFolder, Task, Trial, TuningCandi
 from distkern.choose.tuning.runner import Watcher, Where
 from distkern.choose.tuning.search import Ranked, Search
 from distkern.choose.tuning.space import SearchTable, own_candidates, place_of, settings_of
-from distkern.cli.job import Job, make_estimator
+from distkern.cli.job import Job, make_estimator, prepare
 from distkern.core.errors import InputError
 from distkern.core.text import in_number, in_percent, in_time, magnitude
+from distkern.data.store.atomic import write_text_atomic
 from distkern.data.store.places import Place
 from distkern.engine.events import Event, Listener
+from distkern.runs.folder import check_folder
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset
@@ -228,7 +230,6 @@ def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
 def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: Watcher) -> list[Ranked]:
     """Run the missing trials, write the page and return the candidates, the best first."""
     from distkern.cli.tuning_page import tuning_page
-    from distkern.data.store.atomic import write_text_atomic
 
     ranked = search.run(where, watcher)
     write_text_atomic(search_folder(job) / "report.html", tuning_page(job, dataset, search, ranked))
@@ -244,7 +245,6 @@ def train_best(
     """
     from distkern.cli.train import run_job
     from distkern.cli.tuning_page import tuning_page
-    from distkern.data.store.atomic import write_text_atomic
 
     begun = any((job.model_folder / name).exists() for name in ("checkpoints", "model.json"))
     best = job_of(job, search.candidates[ranked[0].number].estimator)
@@ -263,8 +263,6 @@ def train_best(
 
 def check_search_folder(job: Job) -> None:
     """Refuse a folder with a model or unfinished run that no search made."""
-    from distkern.runs.folder import check_folder
-
     check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
 
 
@@ -273,8 +271,6 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
 
     Started trials and fits are continued.
     """
-    from distkern.cli.job import prepare
-
     fields = dict(description)
     jobs = int(fields.pop(JOBS))
     job = Job(**fields)

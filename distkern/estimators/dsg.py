@@ -20,6 +20,7 @@ from distkern.estimators.estimator import AbstractEstimator
 from distkern.model.parts import Columns, History, SavedForUpdate
 from distkern.model.random import RandomModel
 from distkern.model.value import FittedModel
+from distkern.runs.given import column_check, columns_of
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import ContinuedDSG
 
@@ -58,7 +59,6 @@ class AbstractBatchLearner(AbstractEstimator):
 
     def _batch(self, X: Any, y: Any, sample_weight: Any) -> RowBatch:
         from distkern.runs.data import of_positive_weight
-        from distkern.runs.given import column_check, columns_of
         from distkern.runs.learned import validated
 
         settings = self.recipe().settings

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis
-from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.landmarks import LandmarkBasis, NystroemBasis
 from distkern.maths.features import AbstractFeatures, find_features
 from distkern.maths.losses import find_loss
 from distkern.maths.losses.base import AbstractLoss
@@ -334,8 +334,6 @@ class CSVRGModel(LandmarkModel):
     def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
         found = super().of_state(settings, solver, state)
         if settings.value("projection") == "span":
-            from distkern.maths.bases.landmarks import NystroemBasis
-
             # the same model over the kernels themselves predicts faster
             kernel = settings.kernel_choice().with_gamma(state.gamma)
             basis = NystroemBasis(kernel, state.landmarks)

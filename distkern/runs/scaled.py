@@ -74,8 +74,6 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
     kind: ScalingKind = "none"
     spreads: Spreads | None = None
     if scales or narrows:
-        from distkern.engine.drive import Driver
-
         spreads = Driver({"train": source}, executor).measure(_spreading(source))
         assert spreads is not None
         if scales:

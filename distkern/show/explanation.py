@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.core.text import magnitude
+from distkern.core.text import listed, magnitude
 from distkern.data.store.places import Location
 
 if TYPE_CHECKING:
@@ -153,8 +153,6 @@ class Explanation:
         return self.plot()._repr_html_()
 
     def __repr__(self) -> str:
-        from distkern.core.text import listed
-
         rows = [[each.column, each.loss, each.spread] for each in self.columns]
         return listed(f"<Explanation: {self.summary}>", ["column", "importance", "std"], rows)
 

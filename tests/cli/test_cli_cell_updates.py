@@ -10,7 +10,7 @@ from cell_problems import rows
 from distkern.cli.main import main
 from distkern.data.ingest import write_dataset
 from distkern.runs.algorithms import load_model
-from runs import interrupted_after
+from runs import begun, interrupted_after, plan
 
 HERE = ("--scheduler", "synchronous")
 SETTINGS = ("--set", "search=none", "--set", "max_cell_rows=150", "--seed", "3")
@@ -107,7 +107,6 @@ def test_an_update_that_is_interrupted_leaves_the_model_and_goes_on(made, whole,
 
 def test_the_plan_of_an_update_has_its_passes(made):
     from distkern.data.dataset import open_dataset
-    from runs import begun, plan
 
     splits = [open_dataset(made / name).train for name in ("old.zarr", "new.zarr")]
     model, new = begun(load_model(made / "m"), splits)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from distkern.data.digits import VirtualDigits
+from distkern.data.digits import VirtualDigits, _warp
 
 
 def test_no_image_makes_both_training_and_test_rows():
@@ -43,8 +43,6 @@ def test_a_chunk_is_a_pure_function_of_seed_split_and_number():
 
 
 def test_a_shift_of_one_pixel_moves_the_image():
-    from distkern.data.digits import _warp
-
     image = np.zeros((1, 8, 8), dtype=np.float32)
     image[0, 3, 4] = 1.0
     padded = np.pad(image, ((0, 0), (1, 2), (1, 2))).reshape(1, -1)

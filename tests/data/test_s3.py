@@ -20,7 +20,7 @@ from distkern.data.ingest import add_columns, shard, write_dataset
 from distkern.data.store import _file_systems
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.jobs.driver import drive
-from distkern.jobs.folder import JobFolder
+from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.record import Record
 from distkern.passes import Machine
 from distkern.runs.algorithms import load_model
@@ -284,8 +284,6 @@ def test_a_job_in_s3_and_no_key_anywhere(bucket, local, tmp_path, capsys):
     }
     folder = JobFolder(out)
     folder.write(Record("j-1", "csvrg", str(data), str(out), description=description))
-    from distkern.jobs.folder import JobIndex
-
     JobIndex(bucket / "runs").add("j-1", out)
     status = drive(str(out), description, train_described)
     assert status == {"id": "j-1", "state": "finished", "error": ""}

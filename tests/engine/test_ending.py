@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import distkern
 from distkern.core.errors import DivergenceError
 from distkern.engine.ending import ending, explosion
-from distkern.solvers.base import Measures, Problem
+from distkern.solvers.base import Measures, Problem, Trouble
 from runs import solver_of
 from small import slow_but
 from toy import ToySolver
@@ -203,8 +203,6 @@ def test_what_ends_by_another_rule_says_which():
 
 
 def test_solvers_name_their_own_hyperparameters():
-    from distkern.solvers.base import Trouble
-
     for kind in (distkern.CSVRGClassifier, distkern.AVMClassifier, distkern.PegasosClassifier):
         solver = solver_of(kind(lam=7.0))
         assert all("7" in solver.hint(trouble) for trouble in Trouble)

@@ -18,7 +18,9 @@ from distkern.core.errors import InputError, invalid_value, unknown_name
 from distkern.core.parameters import NOTHING, Bytes, Parameter
 from distkern.core.python_words import in_python
 from distkern.data.dataset import Dataset, Split
+from distkern.data.store.atomic import temporary_folder
 from distkern.data.store.places import Location, absolute
+from distkern.runs.given import in_frame, is_mixed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -219,8 +221,6 @@ def _as_scoring(scoring: str | None) -> Iterator[None]:
 
 def _split_of(task: Any, data: Any, y: Any, sample_weight: Any, groups: Any, stack: ExitStack) -> Split:
     """Return the rows to search on; other rows than data sets become one, which ``stack`` removes."""
-    from distkern.data.store.atomic import temporary_folder
-    from distkern.runs.given import in_frame, is_mixed
     from distkern.runs.writing import write_dataset
 
     if isinstance(data, Dataset | Split):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from distkern.core.errors import unknown_name
 from distkern.core.registry import Family
 from distkern.passes.execution import AbstractExecutor
 
@@ -36,7 +37,6 @@ def open_executor(
     InputError
         If the name is unknown, the scheduler does not answer, or a worker has other versions of packages.
     """
-    from distkern.core.errors import unknown_name
     from distkern.engine.executors import local
 
     # without distributed imported, which takes half a second, there is no client

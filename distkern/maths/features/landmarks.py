@@ -14,13 +14,11 @@ from distkern.maths.bases.landmarks import KernelSpan, LandmarkBasis, NystroemBa
 from distkern.maths.features.base import AbstractKernelFeatures, Footprint, KernelChoice
 from distkern.maths.kernels.base import AbstractKernel, AbstractTileKernel, require
 from distkern.maths.landmarks import LANDMARK_RULES, find_landmark_rule
-from distkern.maths.landmarks.base import RowLayout
-from distkern.passes import Cost
 
 if TYPE_CHECKING:
     from distkern.maths.bases.coordinates import Coordinates
     from distkern.maths.landmarks.base import AbstractLandmarkRule, RowLayout
-    from distkern.passes import Outline, Pass
+    from distkern.passes import Cost, Outline, Pass
 
 
 LANDMARKS = Parameter("uniform", (Words(of=LANDMARK_RULES),), "the rule that chooses landmarks")

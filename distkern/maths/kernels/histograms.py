@@ -1,7 +1,8 @@
 """Kernels of histograms, and of other numbers that are not negative.
 
 Additive kernels are sum_j sqrt(x_j y_j) K(log y_j - log x_j). Skewed kernels are
-prod_j K(log(y_j + c) - log(x_j + c)). Semigroup kernels are functions of x + y."""
+prod_j K(log(y_j + c) - log(x_j + c)). Semigroup kernels are functions of x + y.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The base class of landmark rules, the uniform rule, and the passes that fetch single rows.
 
 To add a rule, write a file in this folder with a frozen dataclass that derives from
-:class:`AbstractLandmarkRule` and has a ``name``."""
+:class:`AbstractLandmarkRule` and has a ``name``.
+"""
 
 from __future__ import annotations
 
