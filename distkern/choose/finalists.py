@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,6 +202,7 @@ def exact(
     *,
     is_wide: bool = True,
     has_costs: bool = True,
+    is_dense: bool = True,
 ) -> TriedMachine:
     """Search the width and C of exact machines for their delivered loss, and return the best machine.
 
@@ -216,6 +218,8 @@ def exact(
         ridge machines find the width and ``solve`` finds C
     rival : a machine with the same held-out rows. If all settings start significantly worse, the search ends
     is_wide, has_costs : whether to search the width, and C
+    is_dense : whether the folds are those of the sample. Rows around an anchor have neighbours on all sides,
+        unlike rows near the borders of cells, which gain most by a trend: there a trend wins ties
     """
     n_outputs = folds[0].held_out.targets.shape[1]
     # a factor of a ridge machine serves all outputs, while machines of classes are solved one by one
@@ -224,6 +228,7 @@ def exact(
         # each setting takes a factorisation in double precision
         max_rows = min(max_rows, _RIDGE_ROWS if n_outputs == 1 else _RIDGE_ROWS_OF_SEVERAL)
     machines = _ExactMachines(folds, max_rows, width_solve)
+    preferred = partial(_preferred, has_trend=not is_dense)
 
     def is_far(result: TriedMachine) -> bool:
         if width_solve is not solve or rival is None or result.score <= _FAR * rival.score:
@@ -231,7 +236,7 @@ def exact(
         return is_better(rival, result)
 
     given = ranked(machines.at(setting) for setting in settings)
-    found = _least_trend(given)
+    found = preferred(given)
     if is_wide:
         near = [result.setting for result in given if result.score <= _NEAR * found.score]
         starts = ranked(machines.start(setting) for setting in near)
@@ -239,7 +244,11 @@ def exact(
             # with a trend and without
             leaders = best_of_each(starts, lambda start: start.setting.has_trend)
             some = dict.fromkeys(start.setting for start in [*starts[:_MOST_WIDTH_SEARCHES], *leaders])
-            found = _least_trend([*given, *map(machines.search_width, some)])
+            found = preferred([*given, *map(machines.search_width, some)])
+            if len({setting.has_trend for setting in settings}) > 1:
+                # few rows may have missed that the trend, or none, suits this machine better
+                other = replace(found.setting, has_trend=not found.setting.has_trend)
+                found = preferred([found, machines.at(other)])
     if is_far(found):
         return found
     if width_solve is not solve:
@@ -254,11 +263,11 @@ def exact(
     return smoothest(same)
 
 
-def _least_trend(tried: Sequence[TriedMachine]) -> TriedMachine:
-    """Return the best machine, or the best one without a trend if they tie."""
+def _preferred(tried: Sequence[TriedMachine], *, has_trend: bool) -> TriedMachine:
+    """Return the best machine, or the best one with the preferred trend or none if they tie."""
     found = best(tried)
-    without = [result for result in tried if not result.setting.has_trend]
-    return best(without) if without and not is_better(found, best(without), TIE) else found
+    preferred = [result for result in tried if result.setting.has_trend == has_trend]
+    return best(preferred) if preferred and not is_better(found, best(preferred), TIE) else found
 
 
 def exact_on(folds: Sequence[Fold], found: TriedMachine, max_rows: int, solve: Solve | None) -> TriedMachine:

@@ -201,7 +201,9 @@ def climb(
         search = finalists.search_folds(exact_folds)
         rival = candidate if ladder.is_dense else _joined(on_near[: len(search)])
         settings = rungs.exact_settings(kinds, is_dense=ladder.is_dense)
-        found = finalist = finalists.exact(search, settings, exact_rows, solve, rival)
+        found = finalist = finalists.exact(
+            search, settings, exact_rows, solve, rival, is_dense=ladder.is_dense
+        )
         if found.score < _FAR * rival.score:
             finalist = finalists.exact_on(exact_folds, found, cell_rows, solve)
             if ladder.is_dense:
@@ -454,6 +456,7 @@ def choose_exact(
         solve,
         is_wide=is_wide,
         has_costs=ridges is None,
+        is_dense=ladder.is_dense,
     )
     return finalists.exact_on(folds, found, cell_rows, solve)
 

@@ -1,10 +1,13 @@
 """The finalists of the ladder: machines with their delivered loss."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from distkern.choose import finalists
+from distkern.choose.choice import TIE, is_better
 from distkern.choose.folds import Fold, MachineSetting, TriedMachine
 from distkern.choose.likelihoods import Likelihood, RidgePath, _inverse, _weighted_gram
 from distkern.choose.machines import SampleRows
@@ -191,3 +194,33 @@ def test_preconditioners_agree_for_one_and_several_outputs():
     right = generator.normal(size=(8, 3))
     np.testing.assert_allclose(matrix @ solve(right), right, rtol=1e-5)
     np.testing.assert_allclose(matrix @ solve(right[:, :1]), right[:, :1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_a_trend_wins_ties_near_anchors_alone(is_dense):
+    generator = np.random.default_rng(0)
+    features = generator.uniform(-1, 1, size=(600, 2)).astype(np.float32)
+    # hardly a slope, so that it does not matter
+    targets = np.cos(3 * features[:, 1:]) + 0.3 * generator.normal(size=(600, 1))
+    rows = SampleRows(features, targets / targets.std(), None, np.ones(600))
+    fold = Fold(rows.part(np.arange(400)), rows.part(np.arange(400, 600)))
+    plain = MachineSetting("exact", MapChoice("none"), GAUSSIAN, 1.0)
+    settings = [plain, replace(plain, has_trend=True)]
+    losses = [finalists.exact([fold], [one], 400, None) for one in settings]
+    assert not any(is_better(one, other, TIE) for one, other in (losses, losses[::-1]))
+    found = finalists.exact([fold], settings, 400, None, is_dense=is_dense)
+    assert found.setting.has_trend == (not is_dense)
+
+
+def test_a_trend_is_found_that_no_setting_of_the_kernel_has():
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(600, 8)).astype(np.float32)
+    targets = 3 * features.sum(axis=1, keepdims=True) + np.sin(3 * features[:, :1])
+    targets += generator.normal(size=(600, 1))
+    rows = SampleRows(features, targets / targets.std(), None, np.ones(600))
+    fold = Fold(rows.part(np.arange(400)), rows.part(np.arange(400, 600)))
+    good = MachineSetting("exact", MapChoice("none"), GAUSSIAN, 0.01)
+    poor = replace(good, ridge=1e4, has_trend=True)
+    found = finalists.exact([fold], [good, poor], 400, None)
+    assert found.setting.has_trend
+    assert found.setting.ridge < 1e3
