@@ -152,15 +152,15 @@ def _model(path: Place) -> PathDescription:
         facts["importance"] = f"{_listed(texts)} ({measured.summary})" if texts else measured.summary
     if (weights := getattr(model, "metric_importances_", None)) is not None:
         record["metric_importances"] = weights.tolist()
-        features = names if model.table_ is None else model.table_.features
+        columns = names if model.table_ is None else model.table_.names
         order = np.argsort(-weights, kind="stable").tolist()
-        facts["weight in the learned metric"] = _listed(
-            [
-                f"{f'column {place + 1}' if features is None else features[place]} "
-                f"{in_percent(weights[place])}"
-                for place in order
-            ]
-        )
+        texts = [
+            f"{f'column {place + 1}' if columns is None else columns[place]} {in_percent(weights[place])}"
+            for place in order
+        ]
+        has_trend = getattr(getattr(model.model_, "places", None), "trend", None) is not None
+        rest = " (of what a linear trend leaves)" if has_trend else ""
+        facts["weight in the learned metric"] = _listed(texts) + rest
     if history:
         compared = summaries([Compared(**one) for one in history[-1].get("candidates", ())])
         if notes := [*history[-1].get("notes", ()), *compared]:

@@ -118,3 +118,25 @@ def test_the_advice_of_a_plan_is_taken_by_the_next_one(tmp_path, capsys):
     assert main([*plan, limit]) == 2
     advice = re.search(r"smaller cells \((.*?)\)", capsys.readouterr().err)
     assert main([*plan, limit, *advice[1].split()]) == 0
+
+
+def test_the_metric_names_columns_and_says_that_a_trend_is_left_out(tmp_path, capsys):
+    generator = np.random.default_rng(0)
+    codes, sizes = generator.integers(0, 5, 600), generator.normal(size=600)
+    wave = generator.normal(size=600)
+    lines = [f"c{code},{size},{x}" for code, size, x in zip(codes, sizes, wave, strict=True)]
+    y = 5 * sizes + np.sin(3 * wave)
+    rows = "\n".join(f"{line},{target}" for line, target in zip(lines, y, strict=True))
+    (tmp_path / "d.csv").write_text(f"shop,size,wave,y\n{rows}\n")
+    shard = ["--target", "y", "--task", "regression", "--out", str(tmp_path / "d.zarr")]
+    assert main(["shard", str(tmp_path / "d.csv"), *shard]) == 0
+    given = {"search": "none", "metric": "diagonal", "scale": "standard", "trend": "linear"}
+    settings = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
+    how = ["--algorithm", "cells", "--scheduler", "synchronous", *settings]
+    assert main(["train", "--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m"), *how]) == 0
+    capsys.readouterr()
+    assert main(["inspect", str(tmp_path / "m")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    # the size has only a slope, and the shop five features
+    assert re.search(r"weight in the learned metric wave [\d.]+ %, (size|shop) [\d.]+ %, ", told)
+    assert "(of what a linear trend leaves)" in told
