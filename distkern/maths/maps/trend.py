@@ -19,13 +19,15 @@ from distkern.core.types import Array, Floats
 _RIDGE = 1.0
 #: share of a column's mean square up to which its variance is rounding
 _ROUNDING = 1e-12
+#: numbers of which a trend is computed at a time
+_TILE = 2**17
 #: share of a column's range by which the trend goes on beyond its ends
 _BEYOND = 0.25
 
 
 @dataclass(frozen=True)
 class TrendSums:
-    """Weighted moments of rows and their targets, and the ranges of the columns.
+    """Weighted moments of rows and their targets, and the ranges of the columns, inf and -inf without rows.
 
     Attributes
     ----------
@@ -49,11 +51,8 @@ class TrendSums:
         weights, weight = weights[known], float(weights.sum())
         means = weights @ values / (weight or 1.0)
         apart = (values - means) * np.sqrt(weights)[:, None]
-        ends = values[:, :-1] if len(values) else np.array([[np.inf], [-np.inf]])
-        width = rows.shape[1]
-        low, high = (np.broadcast_to(one, width) for one in (ends.min(axis=0), ends.max(axis=0)))
-        if not len(values):
-            low, high = high, low
+        columns = values[:, :-1]
+        low, high = columns.min(axis=0, initial=np.inf), columns.max(axis=0, initial=-np.inf)
         return cls(weight, means, apart.T @ apart, low, high)
 
     @staticmethod
@@ -111,10 +110,12 @@ class LinearTrend:
         return cls.fit(TrendSums.of(rows, targets, weights))
 
     def at(self, rows: Floats) -> Array:
-        """Return t (n,) at rows (n, d)."""
-        within = np.clip(rows.astype(np.float64), self.low, self.high)
-        within -= self.means
-        found: Array = within @ self.slopes
+        """Return t (n,) at rows (n, d), computed in float64, some rows at a time."""
+        found: Array = np.empty(len(rows))
+        step = max(1, _TILE // max(rows.shape[1], 1))
+        for start in range(0, len(rows), step):
+            within = np.clip(rows[start : start + step].astype(np.float64), self.low, self.high)
+            found[start : start + step] = (within - self.means) @ self.slopes
         return found
 
     def to_array(self) -> Array:
